@@ -1,0 +1,37 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup demo test test-slow check format bench clean
+
+setup: .venv/.ready
+
+.venv/.ready: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: setup
+	$(BIN)/somelab params demo
+	$(BIN)/python -m somelab.demo
+
+test: setup
+	$(BIN)/python -m pytest -m 'not slow' -n 2
+
+test-slow: setup
+	$(BIN)/python -m pytest -m slow
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+format: setup
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: setup
+	$(BIN)/python -m benchmarks.layer
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis

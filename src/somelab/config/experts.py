@@ -1,0 +1,47 @@
+"""The pool: how many experts, how they are drawn, and which part of them is trained (by default none)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from somelab.config.base import Count, Group, Positive, refuse
+
+Init = Literal["default", "orthogonal", "sparse", "unit"]
+Trainability = Literal["frozen", "gains", "readout", "lora", "full"]
+Engine = Literal["auto", "reference", "grouped", "grouped_mm"]
+
+
+class ExpertsConfig(Group):
+    num_experts: Count = 64
+    """Experts in each layer's pool (E)."""
+    d_ffn: Count = 1024
+    """Hidden width of one expert (F)."""
+    top_k: Count = 4
+    """Experts that answer for one token (K)."""
+    init: Init = "default"
+    """default: as nn.Linear; orthogonal; sparse: half of each column zero, the rest N(0, 0.01); unit: an expert's answer to a unit-rms token has rms 1."""
+    trainability: Trainability = "frozen"
+    """frozen | gains: a factor per hidden unit | readout: one trained up-projection shared by the layer | lora | full."""
+    lora_rank: Count = 4
+    """Rank of both low-rank updates of an expert, with trainability lora."""
+    output_gain: Positive = 1.0
+    """Factor on the layer's mixture before the residual sum."""
+    train_output_gain: bool = False
+    """Train that factor, one per layer."""
+    storage: Literal["float32", "bfloat16"] = "float32"
+    """How frozen weights are kept. bfloat16 halves memory; it rounds the drawn weights once, at the start."""
+    engine: Engine = "auto"
+    """Which dispatch computes the experts. auto: the fastest that this machine has."""
+
+    @model_validator(mode="after")
+    def _enough_experts(self) -> ExpertsConfig:
+        if self.top_k > self.num_experts:
+            refuse(
+                "top_k",
+                self.top_k,
+                f"is more than num_experts = {self.num_experts}",
+                f"choose a top_k from 1 to {self.num_experts}",
+            )
+        return self

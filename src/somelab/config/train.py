@@ -1,0 +1,61 @@
+"""How long, how fast and in which precision a model is trained."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from somelab.config.base import Count, Decay, Fraction, Group, Positive, Rate, refuse
+
+
+class TrainConfig(Group):
+    batch_size: Count = 32
+    """Sequences in one optimizer step, over all ranks and micro-batches."""
+    micro_batch_size: Count | None = None
+    """Sequences in one forward pass; gradients accumulate to batch_size. None: batch_size."""
+    epochs: Positive | None = 4
+    """Passes over the training data. One of epochs, steps and minutes is set."""
+    steps: Count | None = None
+    """Optimizer steps."""
+    minutes: Positive | None = None
+    """Time budget; the schedule follows the clock."""
+    learning_rate: Positive = 6e-4
+    """Peak learning rate of AdamW."""
+    warmup_fraction: Fraction = 0.04
+    """Share of the run in which the learning rate rises from 0."""
+    final_lr_fraction: Fraction = 0.0
+    """Learning rate at the end of the cosine, as a share of the peak."""
+    betas: tuple[Decay, Decay] = (0.9, 0.95)
+    """AdamW's two memories."""
+    weight_decay: Rate = 0.1
+    """AdamW's weight decay, on matrices only."""
+    clip: Positive | None = 1.0
+    """Largest norm of the gradient. None: no clipping."""
+    precision: Literal["bf16", "fp32"] = "bf16"
+    """Compute type of everything but keys, usage and scores, which stay fp32."""
+    compile: bool = False
+    """torch.compile the model after the first steps."""
+    recompute: bool = False
+    """Recompute activations in backward instead of keeping them: less memory, about a third more time."""
+    seed: int = 0
+    """Everything random in a run follows from this number."""
+
+    @model_validator(mode="after")
+    def _possible(self) -> TrainConfig:
+        given = [name for name in ("epochs", "steps", "minutes") if getattr(self, name) is not None]
+        if len(given) != 1:
+            refuse(
+                given[-1] if given else "epochs",
+                getattr(self, given[-1]) if given else None,
+                f"exactly one of epochs, steps, minutes says how long to train; set are: {given or 'none'}",
+                "set the other two to null",
+            )
+        if self.micro_batch_size is not None and self.batch_size % self.micro_batch_size:
+            refuse(
+                "micro_batch_size",
+                self.micro_batch_size,
+                f"does not divide batch_size = {self.batch_size}",
+                "choose a divisor of it",
+            )
+        return self

@@ -1,0 +1,54 @@
+"""The whole configuration of a run: six groups, frozen, and the rules that span groups."""
+
+from __future__ import annotations
+
+import math
+
+from pydantic import model_validator
+
+from somelab.config.base import Group, refuse
+from somelab.config.data import DataConfig
+from somelab.config.experts import ExpertsConfig
+from somelab.config.gravity import GravityConfig
+from somelab.config.model import ModelConfig
+from somelab.config.router import RouterConfig
+from somelab.config.train import TrainConfig
+
+
+class Config(Group):
+    model: ModelConfig = ModelConfig()
+    """The decoder."""
+    experts: ExpertsConfig = ExpertsConfig()
+    """The pool of each layer."""
+    router: RouterConfig = RouterConfig()
+    """How tokens find experts."""
+    gravity: GravityConfig = GravityConfig()
+    """How keys move."""
+    data: DataConfig = DataConfig()
+    """What is read."""
+    train: TrainConfig = TrainConfig()
+    """How it is trained."""
+
+    @model_validator(mode="after")
+    def _groups_fit(self) -> Config:
+        band, top_k = self.router.entropy_band, self.experts.top_k
+        if band is not None and band[1] > math.log(top_k):
+            needed = math.ceil(math.exp(band[1]))
+            refuse(
+                "router.entropy_band",
+                band,
+                f"the entropy of {top_k} gates cannot pass ln {top_k} = {math.log(top_k):.3f} nats",
+                f"lower the band, or raise experts.top_k to {needed} or more",
+            )
+        if self.gravity.keys == "gradient" and self.router.kind == "none" and self.router.gates == "softmax" and top_k == 1:
+            refuse(
+                "gravity.keys",
+                "gradient",
+                "with one expert and softmax gates no gradient reaches the keys",
+                "raise experts.top_k or choose router.gates = sigmoid",
+            )
+        if self.gravity.key_ema and self.gravity.keys == "gradient":
+            refuse("gravity.key_ema", self.gravity.key_ema, "keys trained by gradient are not averaged", "set it to 0")
+        if self.data.padding_in_loss and self.data.layout != "pad":
+            refuse("data.padding_in_loss", True, "packed sequences have no padding", "set data.layout to pad, or this to false")
+        return self

@@ -1,0 +1,26 @@
+"""Errors that a person can act on: each names the field, the value and the remedy, in one line.
+The command prints the line and exits with 2; a traceback is for our own mistakes only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class SomelabError(Exception):
+    """Anything a user can put right. `str(error)` is one line."""
+
+
+class ConfigError(SomelabError):
+    """A setting that cannot work."""
+
+    def __init__(self, field: str, value: object, problem: str, remedy: str) -> None:
+        self.field, self.value, self.problem, self.remedy = field, value, problem, remedy
+        super().__init__(f"{field} = {value!r}: {problem}; {remedy}")
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The remedy for a misspelt word: the closest known one, or how to see them all."""
+    known = sorted(known)
+    close = get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
