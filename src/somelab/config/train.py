@@ -32,8 +32,8 @@ class TrainConfig(Group):
     """AdamW's weight decay, on matrices only."""
     clip: Positive | None = 1.0
     """Largest norm of the gradient. None: no clipping."""
-    precision: Literal["bf16", "fp32"] = "bf16"
-    """Compute type of everything but keys, usage and scores, which stay fp32."""
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    """Compute type of everything but keys, usage and scores, which stay fp32. auto: bf16 where the hardware multiplies it natively."""
     compile: bool = False
     """torch.compile the model after the first steps."""
     recompute: bool = False

@@ -1,0 +1,55 @@
+"""One grouped matmul over all experts: the engine for CUDA, where it is a single kernel. Runs on CPU too.
+
+Shape letters: T tokens, D model width, F expert hidden width, E experts, K experts per token, P token-expert pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from somelab.core.dispatch.weights import ExpertWeights
+from somelab.errors import ConfigError
+
+ROW_MULTIPLE = 8  # elements of two bytes in 16 bytes, the alignment that grouped matmuls ask of a row
+
+
+def dispatch_grouped_mm(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights) -> Tensor:
+    """answers_T = sum_k gates_Tk * expert[indices_Tk](x_T)."""
+    num_tokens, top_k = indices_TK.shape
+    if num_tokens == 0:
+        return x_TD.new_zeros(0, weights.d_out)
+    d_ffn, d_model = weights.down_EFD.shape[1:]
+    if d_model % ROW_MULTIPLE or d_ffn % ROW_MULTIPLE:
+        widths = f"model.d_model = {d_model} and experts.d_ffn = {d_ffn} must be multiples of {ROW_MULTIPLE}"
+        raise ConfigError("experts.engine", "grouped_mm", widths, "change them, or choose engine grouped")
+    chosen = indices_TK.reshape(-1)
+    order = chosen.argsort(stable=True)
+    expert_P, token_P = chosen[order], order // top_k
+    ends_E = torch.bincount(chosen, minlength=weights.down_EFD.shape[0]).cumsum(0).to(torch.int32)
+
+    def per_expert(rows: Tensor, matrices: Tensor) -> Tensor:
+        return F.grouped_mm(rows, matrices.to(rows.dtype).transpose(1, 2), offs=ends_E)
+
+    x_PD = x_TD.index_select(0, token_P)
+    hidden_PF = per_expert(x_PD, weights.down_EFD) + weights.down_bias_EF[expert_P].to(x_PD.dtype)
+    if weights.lora_down_in_ERD is not None and weights.lora_down_out_EFR is not None:
+        hidden_PF = hidden_PF + _low_rank(x_PD, weights.lora_down_in_ERD, weights.lora_down_out_EFR, per_expert)
+    hidden_PF = F.gelu(hidden_PF)
+    if weights.gains_EF is not None:
+        hidden_PF = hidden_PF * weights.gains_EF[expert_P].to(hidden_PF.dtype)
+    answers = hidden_PF
+    if weights.up_EDF is not None and weights.up_bias_ED is not None:
+        answers = per_expert(hidden_PF, weights.up_EDF) + weights.up_bias_ED[expert_P].to(x_PD.dtype)
+        if weights.lora_up_in_ERF is not None and weights.lora_up_out_EDR is not None:
+            answers = answers + _low_rank(hidden_PF, weights.lora_up_in_ERF, weights.lora_up_out_EDR, per_expert)
+    gated = answers * gates_TK.reshape(-1)[order, None]
+    return x_TD.new_zeros(num_tokens, weights.d_out).index_add(0, token_P, gated.to(x_TD.dtype))
+
+
+def _low_rank(rows: Tensor, inner: Tensor, outer: Tensor, per_expert: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """outer[e] @ inner[e] @ row. The rank is filled up with zeros: a grouped matmul needs rows of 16-byte multiples."""
+    missing = -inner.shape[1] % ROW_MULTIPLE
+    return per_expert(per_expert(rows, F.pad(inner, (0, 0, 0, missing))), F.pad(outer, (0, missing)))

@@ -1,0 +1,50 @@
+"""What dispatch engines work on: the weights of a pool, and what one expert does with a block of tokens.
+
+Shape letters: N tokens of one expert, D model width, F expert hidden width, E experts, R LoRA rank."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from torch import Tensor
+from torch.nn import functional as F
+
+
+class ExpertWeights(NamedTuple):
+    """The tensors of a pool. None: that part does not exist. Without `up_EDF` an expert ends at its hidden features."""
+
+    down_EFD: Tensor
+    down_bias_EF: Tensor
+    up_EDF: Tensor | None = None
+    up_bias_ED: Tensor | None = None
+    gains_EF: Tensor | None = None
+    lora_down_in_ERD: Tensor | None = None
+    lora_down_out_EFR: Tensor | None = None
+    lora_up_in_ERF: Tensor | None = None
+    lora_up_out_EDR: Tensor | None = None
+
+    @property
+    def d_out(self) -> int:
+        """Width of an answer: D, or F without an up-projection."""
+        return self.down_EFD.shape[1] if self.up_EDF is None else self.up_EDF.shape[1]
+
+
+def answer(weights: ExpertWeights, expert: int, x_ND: Tensor) -> Tensor:
+    """One expert's answer to N tokens: W_up (gains * gelu(W_down x + b_down)) + b_up, with LoRA where it exists."""
+    hidden_NF = _linear(x_ND, weights.down_EFD[expert], weights.down_bias_EF[expert])
+    if weights.lora_down_in_ERD is not None and weights.lora_down_out_EFR is not None:
+        hidden_NF = hidden_NF + F.linear(F.linear(x_ND, weights.lora_down_in_ERD[expert]), weights.lora_down_out_EFR[expert])
+    hidden_NF = F.gelu(hidden_NF)
+    if weights.gains_EF is not None:
+        hidden_NF = hidden_NF * weights.gains_EF[expert].to(hidden_NF.dtype)
+    if weights.up_EDF is None or weights.up_bias_ED is None:
+        return hidden_NF
+    answer_ND = _linear(hidden_NF, weights.up_EDF[expert], weights.up_bias_ED[expert])
+    if weights.lora_up_in_ERF is not None and weights.lora_up_out_EDR is not None:
+        answer_ND = answer_ND + F.linear(F.linear(hidden_NF, weights.lora_up_in_ERF[expert]), weights.lora_up_out_EDR[expert])
+    return answer_ND
+
+
+def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """F.linear where frozen weights may be kept in another type than the tokens are computed in."""
+    return F.linear(x, weight.to(x.dtype), bias.to(x.dtype))

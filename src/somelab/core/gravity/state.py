@@ -1,0 +1,67 @@
+"""What the rules work on: the addresses of one layer, and the moment at which they act.
+
+Shape letters: D model width, E experts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from torch import Tensor
+
+from somelab.core.seeding import generator as make_generator
+
+if TYPE_CHECKING:
+    import torch
+
+    from somelab.config import GravityConfig
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class KeyState:
+    """All that a layer knows about its addresses. Rules never change it; they return another one."""
+
+    keys_ED: Tensor
+    usage_E: Tensor
+    mass_E: Tensor
+    load_bias_E: Tensor
+    query_mean_D: Tensor
+    born_E: Tensor
+    """The step at which each key came into being; -1 for the first generation."""
+    routing_keys_ED: Tensor
+    """The keys that tokens are compared with: the keys themselves, or their moving average (`key_ema`)."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where and when a rule acts: the settings, the layer, the step, and the keys as the step found them."""
+
+    settings: GravityConfig
+    layer: int
+    num_layers: int
+    step: int
+    progress: float
+    """Share of the run that has passed, 0 to 1."""
+    seed: int
+    keys_before_ED: Tensor
+
+    @property
+    def beta(self) -> float:
+        """Rate of peer-pull here and now: annealed over the run, scaled over the depth."""
+        start, final = self.settings.beta, self.settings.beta_final
+        beta = start if final is None else start + (final - start) * self.progress
+        return beta * by_depth(self.settings.beta_layers, self.layer, self.num_layers)
+
+    def extra(self, name: str, default: float = 0.0) -> float:
+        """The rate of a rule that is not part of the settings tree (`gravity.extra`)."""
+        return self.settings.extra.get(name, default)
+
+    def generator(self, purpose: str) -> torch.Generator:
+        return make_generator(self.seed, purpose, self.layer, self.step)
+
+
+def by_depth(values: tuple[Value, ...], layer: int, num_layers: int) -> Value:
+    """The entry for a layer where n values cover the depth in n equal parts: of (a, b), b is the second half's."""
+    return values[layer * len(values) // num_layers]

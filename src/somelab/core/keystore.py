@@ -1,0 +1,168 @@
+"""The key store: where each expert is found. Keys, their usage, and the one place that moves them.
+
+Buffers change in place and only here. Everything is fp32, whatever the rest runs in.
+Shape letters: D model width, E experts."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from somelab.core.gravity import ORDER, KeyState, Moment, apply_rules
+from somelab.core.seeding import generator
+from somelab.core.statistics import RoutingStatistics
+from somelab.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from somelab.config import GravityConfig
+
+
+@dataclass(frozen=True)
+class GravityReport:
+    """What one step did to a layer's addresses."""
+
+    step: int
+    count_E: Tensor
+    """Times chosen in this step."""
+    mass_E: Tensor
+    """Gate mass in this step."""
+    mean_drift: float
+    """Mean distance that a key moved, rebirths left out."""
+    max_drift: float
+    reborn: tuple[int, ...]
+    """Experts whose keys were respawned in this step."""
+
+
+class KeyStore(nn.Module):
+    """Keys as buffers, moved by rules. Under `keys = gradient` they are one trained Parameter and the rules rest."""
+
+    keys_ED: Tensor
+    usage_E: Tensor
+    mass_E: Tensor
+    load_bias_E: Tensor
+    query_mean_D: Tensor
+    born_E: Tensor
+    average_ED: Tensor
+
+    def __init__(
+        self, num_experts: int, d_model: int, config: GravityConfig, *, seed: int, layer: int = 0, num_layers: int = 1
+    ) -> None:
+        super().__init__()
+        self.config, self.seed, self.layer, self.num_layers = config, seed, layer, num_layers
+        self.step = 0
+        self.progress = 0.0
+        _check_extra(config)
+        keys_ED = torch.empty(num_experts, d_model)
+        if config.keys == "gradient":
+            self.keys_ED = nn.Parameter(keys_ED)
+        else:
+            self.register_buffer("keys_ED", keys_ED)
+        for name, shape in (("usage_E", num_experts), ("mass_E", num_experts), ("load_bias_E", num_experts)):
+            self.register_buffer(name, torch.zeros(shape))
+        self.register_buffer("query_mean_D", torch.zeros(d_model))
+        self.register_buffer("born_E", torch.full((num_experts,), -1))
+        # Without key_ema the keys are their own average and the buffer is empty.
+        self.register_buffer("average_ED", torch.empty(num_experts if config.key_ema else 0, d_model))
+        self._reset_()
+
+    @torch.no_grad()
+    def _reset_(self) -> None:
+        """Random directions of length 1."""
+        if self.keys_ED.is_meta:
+            return
+        self.keys_ED.normal_(generator=generator(self.seed, "keys", self.layer))
+        self.keys_ED.copy_(F.normalize(self.keys_ED, dim=1))
+        if self.config.key_ema:
+            self.average_ED.copy_(self.keys_ED)
+
+    @property
+    def routing_keys_ED(self) -> Tensor:
+        """What tokens are compared with."""
+        return self.average_ED if self.config.key_ema else self.keys_ED
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the rules act at the end of this step (`every`): statistics of other steps are not needed."""
+        return self.step % self.config.every == 0
+
+    def set_progress_(self, step: int, num_steps: int) -> None:
+        """Where the run is: what annealing and warm-up follow."""
+        self.step = step
+        self.progress = min(1.0, step / max(1, num_steps - 1))
+
+    @torch.no_grad()
+    def apply_(self, statistics: RoutingStatistics) -> GravityReport | None:
+        """Move the keys by what the step has seen, and count the step. None where the rules were not due."""
+        step, due = self.step, self.is_due
+        self.step += 1
+        if not due:
+            return None
+        before = self.state()
+        now = Moment(self.config, self.layer, self.num_layers, step, self.progress, self.seed, before.keys_ED)
+        after = apply_rules(before, statistics, now)
+        reborn = (after.born_E != before.born_E).nonzero()[:, 0]
+        drift_E = (after.keys_ED - before.keys_ED).norm(dim=1).index_fill(0, reborn, 0.0)
+        self._write_(after)
+        return GravityReport(
+            step=step,
+            count_E=statistics.count_E.clone(),
+            mass_E=statistics.mass_E.clone(),
+            mean_drift=float(drift_E.mean()),
+            max_drift=float(drift_E.max()),
+            reborn=tuple(reborn.tolist()),
+        )
+
+    def state(self) -> KeyState:
+        """The buffers as the rules see them: not a copy, and not to be changed."""
+        return KeyState(
+            self.keys_ED.detach(),
+            self.usage_E,
+            self.mass_E,
+            self.load_bias_E,
+            self.query_mean_D,
+            self.born_E,
+            self.routing_keys_ED.detach(),
+        )
+
+    def _write_(self, state: KeyState) -> None:
+        for field in fields(state):
+            target = self.routing_keys_ED if field.name == "routing_keys_ED" else getattr(self, field.name)
+            value = getattr(state, field.name)
+            if value is not target:
+                target.data.copy_(value)
+
+    def snapshot(self) -> dict[str, Tensor]:
+        """A copy of everything, to go back to."""
+        return {name: value.detach().clone() for name, value in self.state_dict().items()}
+
+    @torch.no_grad()
+    def restore_(self, snapshot: dict[str, Tensor]) -> None:
+        """Go back to a snapshot, to the bit."""
+        self.load_state_dict(snapshot)
+
+    def digest(self) -> str:
+        """Fingerprint of every bit of the store."""
+        state = hashlib.blake2b(digest_size=16)
+        for name, value in sorted(self.state_dict().items()):
+            state.update(name.encode())
+            state.update(value.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+        return state.hexdigest()
+
+    def get_extra_state(self) -> Tensor:
+        """The step count, as a tensor so that it fits a tensors-only file."""
+        return torch.tensor(self.step)
+
+    def set_extra_state(self, state: Any) -> None:
+        self.step = int(state)
+
+
+def _check_extra(config: GravityConfig) -> None:
+    known = {name for rule in ORDER for name in rule.extra}
+    for name, value in config.extra.items():
+        if name not in known:
+            raise ConfigError(f"gravity.extra.{name}", value, "no rule of that name is in the order", nearest(name, known))

@@ -1,0 +1,109 @@
+"""The SoME layer: router + frozen experts + key store. Forward routes, computes and collects; it moves nothing.
+
+Shape letters: T tokens, D model width, E experts, K experts per token."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from somelab.core.experts import ExpertPool
+from somelab.core.gravity import by_depth
+from somelab.core.keystore import GravityReport, KeyStore
+from somelab.core.router import Router, Routing
+from somelab.core.statistics import RoutingStatistics
+
+if TYPE_CHECKING:
+    from somelab.config import ExpertsConfig, GravityConfig, RouterConfig
+
+
+class LayerOutput(NamedTuple):
+    """The answer of a feed-forward block, and how it came about."""
+
+    mixture: Tensor
+    """sum_k g_k expert_k(x), shaped like x. The block around it adds the residual."""
+    query: Tensor
+    """[T, D] the query before normalisation, for the next layer's grounding."""
+    routing: Routing
+    aux_loss: Tensor
+
+
+class SomeLayer(nn.Module):
+    """A pool of frozen experts that tokens find by their keys.
+
+    After backward, once per optimizer step, `apply_gravity_` moves the keys. Evaluation leaves every buffer as it is."""
+
+    def __init__(
+        self,
+        d_model: int,
+        experts: ExpertsConfig,
+        router: RouterConfig,
+        gravity: GravityConfig,
+        *,
+        layer: int = 0,
+        num_layers: int = 1,
+        seed: int = 0,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        moving = gravity.keys == "moved" and not by_depth(gravity.frozen_layers, layer, num_layers)
+        self.experts = ExpertPool(d_model, experts, seed=seed, layer=layer)
+        self.router = Router(d_model, experts.top_k, router, seed=seed, layer=layer, bias=bias)
+        self.keystore = KeyStore(experts.num_experts, d_model, gravity, seed=seed, layer=layer, num_layers=num_layers)
+        self.statistics = RoutingStatistics(
+            experts.num_experts, d_model, gravity, moving=moving, centre=router.centre_queries, seed=seed, layer=layer
+        )
+        gain = torch.full((), experts.output_gain)
+        self.output_gain = nn.Parameter(gain) if experts.train_output_gain else experts.output_gain
+        self.collects = True
+        """Whether training forwards feed the statistics. Evaluation never does unless `collects_in_eval` is set too."""
+        self.collects_in_eval = False
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        counted: Tensor | None = None,
+        token_index: Tensor | None = None,
+        previous_query: Tensor | None = None,
+    ) -> LayerOutput:
+        """Route, compute, collect. `counted`: tokens that carry loss; `token_index`: their place in the global batch."""
+        x_TD = x.reshape(-1, x.shape[-1])
+        counted_T = None if counted is None else counted.reshape(-1)
+        store = self.keystore
+        routing = self.router(
+            x_TD, store.routing_keys_ED, store.load_bias_E, store.query_mean_D, counted_T=counted_T, previous_TD=previous_query
+        )
+        mixture_TD = self.experts(x_TD, routing.indices_TK, routing.gates_TK) * self.output_gain
+        if self._collecting():
+            index_T = None if token_index is None else token_index.reshape(-1)
+            self.statistics.add_(routing, step=store.step, counted_T=counted_T, token_index_T=index_T)
+        return LayerOutput(mixture_TD.view_as(x), routing.raw_queries_TD, routing, routing.aux_loss)
+
+    def _collecting(self) -> bool:
+        if not self.collects or not (self.training or self.collects_in_eval) or not self.keystore.is_due:
+            return False
+        # Activation recompute runs forward again inside backward: those are the same tokens, not new ones.
+        return torch._C._current_graph_task_id() == -1  # pyright: ignore[reportPrivateUsage]
+
+    def set_progress_(self, step: int, num_steps: int) -> None:
+        """Tell the layer where the run is: top-k warm-up, annealing and decay's warm-up follow it."""
+        self.keystore.set_progress_(step, num_steps)
+        config, top_k = self.router.config, self.router.top_k
+        passed = step / max(1, num_steps) - config.top_k_warmup
+        if passed < 0:
+            self.router.num_active = 1
+        elif config.top_k_ramp and passed < config.top_k_ramp:
+            self.router.num_active = min(top_k, 1 + int(passed / config.top_k_ramp * top_k))
+        else:
+            self.router.num_active = top_k
+
+    def apply_gravity_(self) -> GravityReport | None:
+        """Move the keys by what this step's forwards have seen, then forget it. After backward, once per step.
+
+        Over several ranks, sum the statistics first: `somelab.core.statistics.all_reduce_`."""
+        report = self.keystore.apply_(self.statistics)
+        self.statistics.zero_()
+        return report

@@ -1,0 +1,138 @@
+"""How a token finds its experts: query network, scores against the keys, top-k, gates.
+
+The router reads the keys and never moves them. Scores are fp32 whatever the rest runs in: keys a thousandth apart
+must stay apart. Shape letters: T tokens, D model width, E experts, K experts per token."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from somelab.core.initialisers import draw_linear_
+from somelab.core.seeding import generator
+
+if TYPE_CHECKING:
+    from somelab.config import RouterConfig
+
+
+class Routing(NamedTuple):
+    """Where each token went."""
+
+    indices_TK: Tensor
+    """The chosen experts, best first (by the score that selected them)."""
+    gates_TK: Tensor
+    """Their weights, fp32, with gradient."""
+    queries_TD: Tensor
+    """The queries as they were compared with the keys, fp32: what attraction follows."""
+    raw_queries_TD: Tensor
+    """The queries before centring and normalisation: what the running mean and the next layer's grounding use."""
+    aux_loss: Tensor
+    """Entropy band and balancing loss, weighted; a zero where both are off."""
+
+
+class Router(nn.Module):
+    """A query network and what follows it. `num_active` experts answer per token: K, or fewer during the warm-up."""
+
+    def __init__(self, d_model: int, top_k: int, config: RouterConfig, *, seed: int, layer: int, bias: bool = True) -> None:
+        super().__init__()
+        self.config = config
+        self.top_k = self.num_active = top_k
+        hidden = round(d_model * config.width)
+        widths = {"none": (), "linear": (d_model, d_model), "mlp": (d_model, hidden, d_model)}[config.kind]
+        self.linears = nn.ModuleList(nn.Linear(i, o, bias=bias) for i, o in pairwise(widths))
+        self.dropout = nn.Dropout(config.dropout)
+        self.log_temperature = nn.Parameter(torch.empty(())) if config.learnable_temperature else None
+        self._reset_(seed, layer)
+
+    @torch.no_grad()
+    def _reset_(self, seed: int, layer: int) -> None:
+        rng = generator(seed, "router", layer)
+        for linear in self.linears:
+            draw_linear_(linear, rng)
+        if self.log_temperature is not None:
+            self.log_temperature.fill_(math.log(self.config.temperature))
+
+    def temperature(self) -> Tensor | float:
+        """What divides the scores: the learned or given one in training; in evaluation an explicit one goes first."""
+        if not self.training and self.config.eval_temperature is not None:
+            return self.config.eval_temperature
+        return self.config.temperature if self.log_temperature is None else self.log_temperature.exp()
+
+    def query(self, x_TD: Tensor, previous_TD: Tensor | None) -> Tensor:
+        """q = query_network(x), plus a share of the previous layer's query where the router is grounded."""
+        query_TD = x_TD
+        if self.config.kind == "linear":
+            query_TD = self.dropout(self.linears[0](x_TD))
+        elif self.config.kind == "mlp":
+            query_TD = self.linears[1](self.dropout(F.gelu(self.linears[0](x_TD))))
+        if self.config.grounding and previous_TD is not None:
+            query_TD = query_TD + self.config.grounding * previous_TD
+        return query_TD
+
+    def forward(
+        self,
+        x_TD: Tensor,
+        keys_ED: Tensor,
+        load_bias_E: Tensor,
+        query_mean_D: Tensor,
+        *,
+        counted_T: Tensor | None = None,
+        previous_TD: Tensor | None = None,
+    ) -> Routing:
+        """Choose and weigh. `load_bias_E` shifts the selection, never the gates; losses count `counted_T` only."""
+        raw_TD = self.query(x_TD, previous_TD)
+        with torch.autocast(raw_TD.device.type, enabled=False):
+            query_TD = raw_TD.float()
+            if self.config.centre_queries:
+                query_TD = query_TD - query_mean_D
+            if self.config.scoring == "cosine":
+                query_TD = F.normalize(query_TD, dim=1)
+            scores_TE = query_TD @ keys_ED.T
+            indices_TK = (scores_TE.detach() + load_bias_E).topk(self.num_active, dim=1).indices
+            gates_TK = self._gates(scores_TE.gather(1, indices_TK))
+            aux_loss = self._aux_loss(scores_TE, indices_TK, gates_TK, counted_T)
+        return Routing(indices_TK, gates_TK, query_TD, raw_TD, aux_loss)
+
+    def _gates(self, chosen_TK: Tensor) -> Tensor:
+        scaled_TK = chosen_TK / self.temperature()
+        if self.config.gates == "sigmoid":
+            return 2 * torch.sigmoid(scaled_TK) / chosen_TK.shape[1]
+        return scaled_TK.softmax(dim=1)
+
+    def _aux_loss(self, scores_TE: Tensor, indices_TK: Tensor, gates_TK: Tensor, counted_T: Tensor | None) -> Tensor:
+        band, balance = self.config.entropy_band, self.config.balance_loss
+        loss = scores_TE.new_zeros(())
+        if not self.training or (band is None and not balance):
+            return loss
+        weight_T = torch.ones_like(scores_TE[:, 0]) if counted_T is None else counted_T.to(scores_TE.dtype)
+        weight_T = weight_T / weight_T.sum().clamp(min=1)
+        # One gate has no entropy, so the band waits until the top-k warm-up is over.
+        if band is not None and self.num_active == self.top_k:
+            entropy = (gate_entropy(gates_TK) * weight_T).sum()
+            outside = (band[0] - entropy).clamp(min=0) + (entropy - band[1]).clamp(min=0)
+            loss = loss + self.config.entropy_band_weight * outside.square()
+        if balance:
+            loss = loss + balance * balancing_loss(scores_TE / self.temperature(), indices_TK, weight_T)
+        return loss
+
+
+def gate_entropy(gates_TK: Tensor) -> Tensor:
+    """Entropy of each token's gates in nats, at most ln K. Sigmoid gates are taken by their shares."""
+    share_TK = gates_TK / gates_TK.sum(dim=1, keepdim=True)
+    return -torch.xlogy(share_TK, share_TK).sum(dim=1)
+
+
+def balancing_loss(logits_TE: Tensor, indices_TK: Tensor, weight_T: Tensor) -> Tensor:
+    """The classic load-balancing loss, E * sum_i f_i P_i: share of choices times mean probability; 1 when both are even.
+
+    `weight_T` are the tokens' shares of the batch and add up to 1."""
+    num_experts, top_k = logits_TE.shape[1], indices_TK.shape[1]
+    share_TK = (weight_T / top_k)[:, None].expand_as(indices_TK)
+    load_E = logits_TE.new_zeros(num_experts).index_add(0, indices_TK.reshape(-1), share_TK.reshape(-1))
+    probability_E = (logits_TE.softmax(dim=1) * weight_T[:, None]).sum(dim=0)
+    return num_experts * (load_E * probability_E).sum()

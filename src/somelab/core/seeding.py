@@ -1,0 +1,41 @@
+"""Randomness that is passed in: every draw is a function of (seed, purpose, layer, step), never of a global state.
+
+Shape letters: T tokens."""
+
+from __future__ import annotations
+
+import hashlib
+
+import torch
+from torch import Tensor
+
+
+def derive(seed: int, purpose: str, layer: int = 0, step: int = 0) -> int:
+    """A 63-bit seed for one purpose. Distinct arguments give unrelated streams."""
+    text = f"{seed}/{purpose}/{layer}/{step}".encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little") >> 1
+
+
+def generator(seed: int, purpose: str, layer: int = 0, step: int = 0) -> torch.Generator:
+    """A CPU generator for one purpose. CPU always, so that a pool has the same bits on every device."""
+    return torch.Generator().manual_seed(derive(seed, purpose, layer, step))
+
+
+_GOLDEN, _MIX_1, _MIX_2 = -7046029254386353131, -4658895280553007687, -7723592293110705685  # splitmix64, as int64
+
+
+def token_draws(seed: int, purpose: str, layer: int, step: int, token_index_T: Tensor) -> Tensor:
+    """One uniform number in [0, 1) per token, a function of the token's place in the global batch.
+
+    Counter-based (splitmix64), so that micro-batches and ranks draw for their tokens exactly what one big batch
+    would have drawn for them."""
+    state_T = (token_index_T.to(torch.int64) + 1) * _GOLDEN + derive(seed, purpose, layer, step)
+    state_T = (state_T ^ _shift_right(state_T, 30)) * _MIX_1
+    state_T = (state_T ^ _shift_right(state_T, 27)) * _MIX_2
+    state_T = state_T ^ _shift_right(state_T, 31)
+    return _shift_right(state_T, 11).to(torch.float64) * 2.0**-53
+
+
+def _shift_right(value_T: Tensor, bits: int) -> Tensor:
+    """Logical shift: torch's >> on int64 keeps the sign, so the copied sign bits are masked away."""
+    return (value_T >> bits) & ((1 << (64 - bits)) - 1)
