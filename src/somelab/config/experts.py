@@ -21,7 +21,8 @@ class ExpertsConfig(Group):
     top_k: Count = 4
     """Experts that answer for one token (K)."""
     init: Init = "default"
-    """default: as nn.Linear; orthogonal; sparse: half of each column zero, the rest N(0, 0.01); unit: an expert's answer to a unit-rms token has rms 1."""
+    """default: as nn.Linear; orthogonal; sparse: half of each column zero, the rest N(0, 0.01);
+    unit: an expert's answer to a unit-rms token has rms 1."""
     trainability: Trainability = "frozen"
     """frozen | gains: a factor per hidden unit | readout: one trained up-projection shared by the layer | lora | full."""
     lora_rank: Count = 4

@@ -65,7 +65,8 @@ class GravityConfig(Group):
     """Standard deviation of the noise added to that query."""
 
     load_bias: Rate = 0.0
-    """Step of a gradient-free offset on the scores used for selection (not for gates): up for under-used, down for over-used experts."""
+    """Step of a gradient-free offset on the scores used for selection (not for gates):
+    up for under-used, down for over-used experts."""
     max_step: Positive | None = None
     """Cap on how far attraction, pull and repulsion may carry a key in one step. None: no cap."""
     key_ema: Decay = 0.0

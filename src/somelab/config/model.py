@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pydantic import model_validator
 
@@ -51,11 +51,13 @@ class ModelConfig(Group):
     vocab_size: Count = 8192
     """Size of the tokenizer's vocabulary (V)."""
     feed_forward: FeedForward = "some"
-    """What stands in the feed-forward place: some | none | dense (trained) | frozen_dense (random) | moe (learned router, trained experts)."""
+    """What stands in the feed-forward place: some | none | dense (trained) | frozen_dense (random) |
+    moe (learned router, trained experts)."""
     d_dense: Count | None = None
     """Hidden width of the dense baselines. None: top_k x d_ffn, the active size of the SoME layer."""
     backbone: Literal["seed", "modern"] = "seed"
-    """seed: post-norm LayerNorm, sinusoidal positions, biases, untied head. modern: pre-norm RMSNorm, RoPE, no biases, tied head."""
+    """seed: post-norm LayerNorm, sinusoidal positions, biases, untied head.
+    modern: pre-norm RMSNorm, RoPE, no biases, tied head."""
     norm: Norm | None = None
     """Normalisation layer. None: as the backbone says."""
     norm_position: NormPosition | None = None
@@ -79,7 +81,7 @@ class ModelConfig(Group):
 
     def part(self, name: str) -> Any:
         """The value of a backbone part: the field's own, or the backbone's where it is None."""
-        value = cast(Any, getattr(self, name))
+        value = getattr(self, name)
         return BACKBONES[self.backbone][name] if value is None else value
 
     @model_validator(mode="after")

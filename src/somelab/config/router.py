@@ -11,7 +11,8 @@ from somelab.config.base import Decay, Fraction, Group, Positive, Rate, refuse
 
 class RouterConfig(Group):
     kind: Literal["none", "linear", "mlp"] = "linear"
-    """Query network: linear D->D; mlp D->width*D->D with GELU; none: the token state is the query, and routing learns by gravity alone."""
+    """Query network: linear D->D; mlp D->width*D->D with GELU;
+    none: the token state is the query, and routing learns by gravity alone."""
     width: Positive = 2.0
     """Hidden width of the mlp as a multiple of d_model."""
     dropout: Decay = 0.0
@@ -46,7 +47,7 @@ class RouterConfig(Group):
         if self.entropy_band is not None:
             low, high = self.entropy_band
             if not 0 <= low < high:
-                refuse("entropy_band", self.entropy_band, "is not a rising range of entropies", "give 0 <= low < high, e.g. 0.5,1.2")
+                refuse("entropy_band", self.entropy_band, "is not a rising range", "give 0 <= low < high, e.g. 0.5,1.2")
         if self.top_k_warmup + self.top_k_ramp > 1:
             refuse(
                 "top_k_ramp",

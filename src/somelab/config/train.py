@@ -13,7 +13,7 @@ class TrainConfig(Group):
     batch_size: Count = 32
     """Sequences in one optimizer step, over all ranks and micro-batches."""
     micro_batch_size: Count | None = None
-    """Sequences in one forward pass; gradients accumulate to batch_size. None: batch_size."""
+    """Sequences in one forward pass; gradients accumulate to batch_size. None: as many as give 8,192 tokens or less."""
     epochs: Positive | None = 4
     """Passes over the training data. One of epochs, steps and minutes is set."""
     steps: Count | None = None
@@ -33,11 +33,22 @@ class TrainConfig(Group):
     clip: Positive | None = 1.0
     """Largest norm of the gradient. None: no clipping."""
     precision: Literal["auto", "bf16", "fp32"] = "auto"
-    """Compute type of everything but keys, usage and scores, which stay fp32. auto: bf16 where the hardware multiplies it natively."""
+    """Compute type of everything but keys, usage and scores, which stay fp32.
+    auto: bf16 where the hardware multiplies it natively."""
     compile: bool = False
-    """torch.compile the model after the first steps."""
+    """torch.compile the model after `compile_after` steps; on CUDA in the mode that reduces launch overhead."""
+    compile_after: Count = 50
+    """Steps before compiling, so that shapes and routing have settled."""
     recompute: bool = False
     """Recompute activations in backward instead of keeping them: less memory, about a third more time."""
+    eval_every: Count | None = None
+    """Steps between evaluations. None: ten in a run."""
+    eval_tokens: Count | None = 16384
+    """Validation tokens read at each evaluation on the way; the last one reads all. None: all, always."""
+    checkpoint_every: Count | None = None
+    """Steps between checkpoints. None: every two minutes. One is written at each evaluation and at the end, too."""
+    snapshot_every: Count | None = None
+    """Steps between key snapshots. None: fifty in a run."""
     seed: int = 0
     """Everything random in a run follows from this number."""
 

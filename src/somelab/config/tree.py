@@ -33,12 +33,13 @@ class Config(Group):
     def _groups_fit(self) -> Config:
         band, top_k = self.router.entropy_band, self.experts.top_k
         if band is not None and band[1] > math.log(top_k):
-            needed = math.ceil(math.exp(band[1]))
+            # Past e^12 no pool has as many experts, and past e^709 the number does not fit a float.
+            raising = f", or raise experts.top_k to {math.ceil(math.exp(band[1]))} or more" if band[1] < 12 else ""
             refuse(
                 "router.entropy_band",
                 band,
                 f"the entropy of {top_k} gates cannot pass ln {top_k} = {math.log(top_k):.3f} nats",
-                f"lower the band, or raise experts.top_k to {needed} or more",
+                f"lower the band{raising}",
             )
         if self.gravity.keys == "gradient" and self.router.kind == "none" and self.router.gates == "softmax" and top_k == 1:
             refuse(

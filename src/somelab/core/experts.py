@@ -90,9 +90,16 @@ class ExpertPool(nn.Module):
                     outer.zero_()
 
     def draw_(self, experts: range) -> None:
-        """Draw a block of experts. Threads share the work: an expert does not depend on its neighbours."""
-        with ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
-            list(workers.map(self._draw_one_, experts))
+        """Draw a block of experts. Threads share the work: an expert does not depend on its neighbours.
+
+        Each draws with one thread of torch's own: the last bits of a QR decomposition follow the number of threads."""
+        num_threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            with ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
+                list(workers.map(self._draw_one_, experts))
+        finally:
+            torch.set_num_threads(num_threads)
 
     @torch.no_grad()
     def _draw_one_(self, expert: int) -> None:

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 Initialiser = Callable[[Tensor, Tensor, torch.Generator], None]
 
@@ -61,13 +61,3 @@ INITIALISERS: dict[str, Initialiser] = {
     "sparse": sparse_,
     "unit": unit_,
 }
-
-
-@torch.no_grad()
-def draw_linear_(linear: nn.Module, rng: torch.Generator) -> None:
-    """nn.Linear's own law for weight and bias, from a passed-in generator. On the meta device: nothing."""
-    assert isinstance(linear, nn.Linear)
-    bound = 1 / math.sqrt(linear.in_features)
-    for parameter in linear.parameters():
-        if not parameter.is_meta:
-            parameter.uniform_(-bound, bound, generator=rng)

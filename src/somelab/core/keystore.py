@@ -31,6 +31,8 @@ class GravityReport:
     """Times chosen in this step."""
     mass_E: Tensor
     """Gate mass in this step."""
+    gate_entropy: float
+    """Mean entropy of a token's gates in nats."""
     mean_drift: float
     """Mean distance that a key moved, rebirths left out."""
     max_drift: float
@@ -48,6 +50,7 @@ class KeyStore(nn.Module):
     query_mean_D: Tensor
     born_E: Tensor
     average_ED: Tensor
+    respawns: Tensor
 
     def __init__(
         self, num_experts: int, d_model: int, config: GravityConfig, *, seed: int, layer: int = 0, num_layers: int = 1
@@ -66,6 +69,7 @@ class KeyStore(nn.Module):
             self.register_buffer(name, torch.zeros(shape))
         self.register_buffer("query_mean_D", torch.zeros(d_model))
         self.register_buffer("born_E", torch.full((num_experts,), -1))
+        self.register_buffer("respawns", torch.zeros((), dtype=torch.int64))
         # Without key_ema the keys are their own average and the buffer is empty.
         self.register_buffer("average_ED", torch.empty(num_experts if config.key_ema else 0, d_model))
         self._reset_()
@@ -108,10 +112,12 @@ class KeyStore(nn.Module):
         reborn = (after.born_E != before.born_E).nonzero()[:, 0]
         drift_E = (after.keys_ED - before.keys_ED).norm(dim=1).index_fill(0, reborn, 0.0)
         self._write_(after)
+        self.respawns += reborn.numel()
         return GravityReport(
             step=step,
             count_E=statistics.count_E.clone(),
             mass_E=statistics.mass_E.clone(),
+            gate_entropy=float(statistics.gate_entropy / statistics.num_tokens.clamp(min=1)),
             mean_drift=float(drift_E.mean()),
             max_drift=float(drift_E.max()),
             reborn=tuple(reborn.tolist()),
@@ -131,10 +137,15 @@ class KeyStore(nn.Module):
 
     def _write_(self, state: KeyState) -> None:
         for field in fields(state):
-            target = self.routing_keys_ED if field.name == "routing_keys_ED" else getattr(self, field.name)
-            value = getattr(state, field.name)
-            if value is not target:
-                target.data.copy_(value)
+            name, value = field.name, getattr(state, field.name)
+            if name == "routing_keys_ED":
+                if not self.config.key_ema:  # one buffer for both: an older copy must not overwrite a later rule
+                    continue
+                name = "average_ED"
+            target = getattr(self, name)
+            if not value.is_set_to(target):
+                # Not through `.data`: autograd then notices keys that moved before their backward, and refuses.
+                target.copy_(value)
 
     def snapshot(self) -> dict[str, Tensor]:
         """A copy of everything, to go back to."""

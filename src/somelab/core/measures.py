@@ -43,6 +43,12 @@ def dead_share(use_E: Tensor) -> float:
     return 1 - coverage(use_E) / use_E.shape[0]
 
 
+def gate_entropy(gates_TK: Tensor) -> Tensor:
+    """Entropy of each token's gates in nats, at most ln K. Sigmoid gates are taken by their shares."""
+    share_TK = gates_TK / gates_TK.sum(dim=1, keepdim=True)
+    return -torch.xlogy(share_TK, share_TK).sum(dim=1)
+
+
 def combinations(indices_TK: Tensor, num_experts: int) -> tuple[Tensor, Tensor]:
     """The distinct K-sets that tokens used, in a code that can be merged over batches, and how often each.
 

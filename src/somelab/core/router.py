@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from somelab.core.initialisers import draw_linear_
+from somelab.core.measures import gate_entropy
+from somelab.core.seeded import seeded_linear
 from somelab.core.seeding import generator
 
 if TYPE_CHECKING:
@@ -44,18 +45,11 @@ class Router(nn.Module):
         self.top_k = self.num_active = top_k
         hidden = round(d_model * config.width)
         widths = {"none": (), "linear": (d_model, d_model), "mlp": (d_model, hidden, d_model)}[config.kind]
-        self.linears = nn.ModuleList(nn.Linear(i, o, bias=bias) for i, o in pairwise(widths))
-        self.dropout = nn.Dropout(config.dropout)
-        self.log_temperature = nn.Parameter(torch.empty(())) if config.learnable_temperature else None
-        self._reset_(seed, layer)
-
-    @torch.no_grad()
-    def _reset_(self, seed: int, layer: int) -> None:
         rng = generator(seed, "router", layer)
-        for linear in self.linears:
-            draw_linear_(linear, rng)
-        if self.log_temperature is not None:
-            self.log_temperature.fill_(math.log(self.config.temperature))
+        self.linears = nn.ModuleList(seeded_linear(i, o, bias=bias, rng=rng) for i, o in pairwise(widths))
+        self.dropout = nn.Dropout(config.dropout)
+        start = torch.tensor(math.log(config.temperature))
+        self.log_temperature = nn.Parameter(start) if config.learnable_temperature else None
 
     def temperature(self) -> Tensor | float:
         """What divides the scores: the learned or given one in training; in evaluation an explicit one goes first."""
@@ -119,12 +113,6 @@ class Router(nn.Module):
         if balance:
             loss = loss + balance * balancing_loss(scores_TE / self.temperature(), indices_TK, weight_T)
         return loss
-
-
-def gate_entropy(gates_TK: Tensor) -> Tensor:
-    """Entropy of each token's gates in nats, at most ln K. Sigmoid gates are taken by their shares."""
-    share_TK = gates_TK / gates_TK.sum(dim=1, keepdim=True)
-    return -torch.xlogy(share_TK, share_TK).sum(dim=1)
 
 
 def balancing_loss(logits_TE: Tensor, indices_TK: Tensor, weight_T: Tensor) -> Tensor:

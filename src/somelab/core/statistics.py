@@ -14,6 +14,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from somelab.core.measures import gate_entropy
 from somelab.core.pairs import DENSE_UP_TO, PairCounts
 from somelab.core.seeding import token_draws
 
@@ -49,6 +50,7 @@ class RoutingStatistics(nn.Module):
     pull_sum_ED: Tensor
     raw_query_sum_D: Tensor
     num_tokens: Tensor
+    gate_entropy: Tensor
 
     def __init__(
         self,
@@ -64,12 +66,13 @@ class RoutingStatistics(nn.Module):
         super().__init__()
         self.config, self.seed, self.layer, self.centre = config, seed, layer, centre
         self.wants_queries = moving and config.attraction and (config.alpha > 0 or config.alpha_floor > 0)
-        self.wants_pairs = moving and config.peer_pull and config.beta > 0
+        self.wants_pairs = moving and config.peer_pull and max(config.beta, config.beta_final or 0.0) > 0
         self.wants_kept = moving and config.respawn
         self.additive: list[str] = []
         self._add_buffer("count_E", num_experts)
         self._add_buffer("mass_E", num_experts)
         self._add_buffer("num_tokens")
+        self._add_buffer("gate_entropy")
         self._add_buffer("raw_query_sum_D", d_model if centre else 0)
         self._add_buffer("pull_weight_E", num_experts if self.wants_queries else 0)
         self._add_buffer("pull_sum_ED", num_experts if self.wants_queries else 0, d_model)
@@ -98,6 +101,8 @@ class RoutingStatistics(nn.Module):
         weight_T = self._weights(routing, step, counted_T, token_index_T)
         gates_TK = routing.gates_TK.detach().float()
         ones_TK = torch.ones_like(gates_TK)
+        entropy_T = gate_entropy(gates_TK)
+        self.gate_entropy.add_(entropy_T.sum() if weight_T is None else entropy_T @ weight_T)
         if weight_T is not None:
             gates_TK, ones_TK = gates_TK * weight_T[:, None], ones_TK * weight_T[:, None]
         flat = indices_TK.reshape(-1)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from somelab.core.dispatch.weights import ExpertWeights
+from somelab.core.dispatch.weights import ExpertWeights, answer
 from somelab.errors import ConfigError
 
 ROW_MULTIPLE = 8  # elements of two bytes in 16 bytes, the alignment that grouped matmuls ask of a row
@@ -19,8 +19,8 @@ ROW_MULTIPLE = 8  # elements of two bytes in 16 bytes, the alignment that groupe
 def dispatch_grouped_mm(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights) -> Tensor:
     """answers_T = sum_k gates_Tk * expert[indices_Tk](x_T)."""
     num_tokens, top_k = indices_TK.shape
-    if num_tokens == 0:
-        return x_TD.new_zeros(0, weights.d_out)
+    if num_tokens == 0:  # expert 0 answers nobody: backward then finds a graph, and zeros for all that is trained
+        return (answer(weights, 0, x_TD) * gates_TK[:, :1]).to(x_TD.dtype)
     d_ffn, d_model = weights.down_EFD.shape[1:]
     if d_model % ROW_MULTIPLE or d_ffn % ROW_MULTIPLE:
         widths = f"model.d_model = {d_model} and experts.d_ffn = {d_ffn} must be multiples of {ROW_MULTIPLE}"

@@ -1,0 +1,137 @@
+"""From a command line to a verb's dataclass: positionals may stand anywhere, dotted settings go to the configuration,
+tyro converts the rest, and whatever is wrong becomes one SomelabError."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import math
+import re
+import sys
+from collections.abc import Sequence
+from contextlib import redirect_stderr
+from difflib import get_close_matches
+from itertools import dropwhile, takewhile
+from typing import Any, TypeVar, get_origin, get_type_hints
+
+import tyro
+
+from somelab.cli.overrides import EPILOGUE, split_overrides
+from somelab.config.fields import unknown_remedy
+from somelab.errors import SomelabError
+
+ArgumentsT = TypeVar("ArgumentsT")
+
+# The field that receives dotted settings; a verb without it takes none.
+OVERRIDES = "overrides"
+# tyro puts a message into a frame, of these characters: a title, perhaps a rule, the message, a rule, a hint.
+FRAME = "│╭╮╰╯─|+- "
+
+
+def parse_arguments(arguments_type: type[ArgumentsT], argv: Sequence[str], verb: str) -> ArgumentsT | None:
+    """The verb's arguments, or None where help was asked for and printed."""
+    takes_settings = OVERRIDES in {field.name for field in dataclasses.fields(_as_dataclass(arguments_type))}
+    if any(token in ("-h", "--help") for token in argv):
+        _print_help(arguments_type, verb, takes_settings)
+        return None
+    rest, settings = split_overrides(argv)
+    if settings and not takes_settings:
+        raise SomelabError(f"--{next(iter(settings))} is a setting, and {verb} works on no configuration; leave it out")
+    arguments = _convert(arguments_type, _arranged(arguments_type, rest, verb), verb)
+    return dataclasses.replace(_as_dataclass(arguments), **{OVERRIDES: settings}) if settings else arguments
+
+
+def _as_dataclass(thing: Any) -> Any:
+    assert dataclasses.is_dataclass(thing)
+    return thing
+
+
+def _arranged(arguments_type: type, argv: Sequence[str], verb: str) -> list[str]:
+    """Positionals first, then flags: tyro stops reading positionals at the first flag. Unknown flags end here."""
+    is_switch = _flags(arguments_type)
+    positionals: list[str] = []
+    flags: list[str] = []
+    waiting = list(argv)
+    while waiting:
+        token = waiting.pop(0)
+        if token == "--":
+            positionals += waiting
+            break
+        if not token.startswith("-") or token == "-":
+            positionals.append(token)
+            continue
+        name, equals, value = token.partition("=")
+        name = name.replace("_", "-")
+        if name not in is_switch:
+            raise SomelabError(f"{verb} has no flag {token.partition('=')[0]}; {_flag_remedy(name, list(is_switch))}")
+        if is_switch[name]:
+            if equals:
+                raise SomelabError(f"{name} takes no value, not {value!r}; give {name} alone, or leave it out")
+            flags.append(name)
+        elif equals:
+            flags += [name, value]
+        elif waiting and not waiting[0].startswith("--"):
+            flags += [name, waiting.pop(0)]
+        else:
+            raise SomelabError(f"{name} has no value; `somelab {verb} --help` says what it takes")
+    most = _most_positionals(arguments_type)
+    if len(positionals) > most:
+        raise SomelabError(f"{verb} takes no {positionals[int(most)]!r}; `somelab {verb} --help` says what it takes")
+    return [*positionals, *flags]
+
+
+def _flags(arguments_type: type) -> dict[str, bool]:
+    """The verb's flags, and whether each is a switch."""
+    hints = get_type_hints(arguments_type)
+    names = [name for name in hints if name != OVERRIDES and name not in _positional_names(arguments_type)]
+    return {f"--{name.replace('_', '-')}": hints[name] is bool for name in names}
+
+
+def _positional_names(arguments_type: type) -> set[str]:
+    hints = get_type_hints(arguments_type, include_extras=True)
+    return {name for name, hint in hints.items() if tyro.conf.Positional in getattr(hint, "__metadata__", ())}
+
+
+def _most_positionals(arguments_type: type) -> float:
+    hints = get_type_hints(arguments_type)
+    return sum(math.inf if get_origin(hints[name]) is tuple else 1 for name in _positional_names(arguments_type))
+
+
+def _flag_remedy(name: str, known: list[str]) -> str:
+    close = get_close_matches(name, known, n=1)
+    if close:
+        return f"did you mean {close[0]}?"
+    setting = unknown_remedy(name.lstrip("-"))
+    if setting.startswith("did you mean "):
+        return re.sub(r"\w+(\.\w+)?(?=[ ?]|$)", lambda match: f"--{match[0]}" if match[1] else match[0], setting)
+    return f"it has {', '.join(known)}"
+
+
+def _convert(arguments_type: type[ArgumentsT], argv: list[str], verb: str) -> ArgumentsT:
+    errors = io.StringIO()
+    try:
+        with redirect_stderr(errors):
+            return tyro.cli(arguments_type, args=argv, prog=f"somelab {verb}", config=(tyro.conf.FlagCreatePairsOff,))
+    except SystemExit:
+        raise SomelabError(f"{_message(errors.getvalue())}; `somelab {verb} --help` says what it takes") from None
+
+
+def _message(framed: str) -> str:
+    """The sentence inside one of tyro's framed error messages."""
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", framed)
+    body = [line.strip("│| ") for line in plain.splitlines()[1:]]
+    text = dropwhile(_is_frame, body)
+    return " ".join(takewhile(lambda line: not _is_frame(line), text)).rstrip(" .") or "these arguments cannot be read"
+
+
+def _is_frame(line: str) -> bool:
+    return not line.strip(FRAME)
+
+
+def _print_help(arguments_type: type, verb: str, takes_settings: bool) -> None:
+    try:
+        tyro.cli(arguments_type, args=["--help"], prog=f"somelab {verb}", config=(tyro.conf.FlagCreatePairsOff,))
+    except SystemExit:
+        if takes_settings:
+            print(f"\n{EPILOGUE}")
+        sys.stdout.flush()

@@ -1,0 +1,111 @@
+"""somelab generate: text from a trained run, and on request the experts that each token met."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+if TYPE_CHECKING:
+    from somelab.model.generate import Trace
+    from somelab.runs.trained import TrainedModel
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Continue a prompt with a trained run."""
+
+    run: Annotated[Path, tyro.conf.Positional]
+    """The run folder."""
+    prompt: str = "Once upon a time"
+    """The text to continue."""
+    max_new_tokens: int = 100
+    """Tokens to generate at most; a text may end before."""
+    temperature: float = 0.8
+    """Temperature of the words drawn; 0 takes the likeliest."""
+    top_k: int | None = 40
+    """Draw from the so many likeliest tokens."""
+    top_p: float | None = None
+    """Draw from the fewest likeliest tokens that reach this share."""
+    seed: int = 0
+    """Another number, another text."""
+    checkpoint: str = "last"
+    """Which checkpoint: last or best."""
+    trace: bool = False
+    """Show the experts of every token."""
+    layers: tuple[int, ...] = ()
+    """Which layers the trace shows. Without it: the first, the middle and the last."""
+    json: bool = False
+    """Print JSON."""
+
+
+def run(arguments: Arguments) -> None:
+    from somelab.cli.terminal import console, print_json
+    from somelab.data.tokenizer import END_OF_TEXT_ID
+    from somelab.errors import ConfigError
+    from somelab.model.generate import generate
+    from somelab.runs import RunFolder
+    from somelab.runs.trained import load_trained
+
+    trained = load_trained(RunFolder.open(arguments.run), arguments.checkpoint)
+    prompt = trained.tokenizer.encode(arguments.prompt)
+    if not prompt:
+        raise ConfigError("--prompt", arguments.prompt, "is empty", "give at least one character")
+    made = generate(
+        trained.model,
+        prompt,
+        max_new_tokens=arguments.max_new_tokens,
+        temperature=arguments.temperature,
+        top_k=arguments.top_k,
+        top_p=arguments.top_p,
+        seed=arguments.seed,
+        stop_token=END_OF_TEXT_ID,
+        trace=arguments.trace,
+    )
+    (tokens,) = made.tokens
+    text = trained.tokenizer.decode([token for token in tokens if token != END_OF_TEXT_ID])
+    layers = shown_layers(trained, arguments.layers)
+    trace = made.traces[0] if made.traces else None
+    if arguments.json:
+        record: dict[str, Any] = {"prompt": arguments.prompt, "text": text, "tokens": tokens}
+        if trace is not None:
+            record["trace"] = [
+                {
+                    "token": trained.tokenizer.decode([token]),
+                    "experts": trace.experts_NLK[i].tolist(),
+                    "gates": trace.gates_NLK[i].tolist(),
+                }
+                for i, token in enumerate(tokens[: trace.experts_NLK.shape[0]])
+            ]
+        print_json(record)
+        return
+    out = console()
+    out.print(text, soft_wrap=True)
+    if trace is not None:
+        print_trace(trained, tokens, trace, layers)
+
+
+def shown_layers(trained: TrainedModel, wanted: tuple[int, ...]) -> tuple[int, ...]:
+    from somelab.errors import ConfigError
+
+    num_layers = trained.config.model.num_layers
+    for layer in wanted:
+        if not 0 <= layer < num_layers:
+            raise ConfigError("--layers", layer, f"the model has layers 0 to {num_layers - 1}", "choose among them")
+    return wanted or tuple(dict.fromkeys((0, num_layers // 2, num_layers - 1)))
+
+
+def print_trace(trained: TrainedModel, tokens: list[int], trace: Trace, layers: tuple[int, ...]) -> None:
+    """A row per token: the K experts that read it, in each of the layers, the strongest first."""
+    from somelab.cli.terminal import console, table
+
+    shown = table("token", *(f"layer {layer}" for layer in layers))
+    for position, token in enumerate(tokens[: trace.experts_NLK.shape[0]]):
+        cells: list[str] = []
+        for layer in layers:
+            experts, gates = trace.experts_NLK[position, layer].tolist(), trace.gates_NLK[position, layer].tolist()
+            cells.append("  ".join(f"{expert:>3} {gate:.2f}" for expert, gate in zip(experts, gates, strict=True)))
+        shown.add_row(repr(trained.tokenizer.decode([token]))[1:-1], *cells)
+    console().print(shown)

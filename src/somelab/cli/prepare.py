@@ -1,0 +1,42 @@
+"""somelab prepare: read text, train its tokenizer and lay the tokens down, once, before any training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import tyro
+
+from somelab.cli.choice import Choice
+from somelab.cli.train import DEFAULT_PRESET
+
+
+@dataclass(frozen=True)
+class Arguments(Choice):
+    """Prepare the data of a configuration. `train` does it by itself; this does it ahead, or just tells the facts."""
+
+    preset: Annotated[str | None, tyro.conf.Positional] = None
+    """Which preset's data; `somelab presets` lists them."""
+    data: str | None = None
+    """What to read: builtin, a .txt/.jsonl/.parquet file or folder, tinystories, or a Hub dataset."""
+    json: bool = False
+    """Print JSON."""
+
+
+def run(arguments: Arguments) -> None:
+    from dataclasses import replace
+
+    from somelab.cli.summary import progress_printer
+    from somelab.cli.terminal import console, print_json
+    from somelab.data.prepare import prepare
+    from somelab.train.session import data_facts
+
+    overrides = {**arguments.overrides, **({"data.source": arguments.data} if arguments.data else {})}
+    named = arguments.preset or (None if arguments.config else DEFAULT_PRESET)
+    chosen = replace(arguments, overrides=overrides).resolve(named)
+    facts = data_facts(prepare(chosen.config, progress=progress_printer()))
+    if arguments.json:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        console().print(f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value}", soft_wrap=True)

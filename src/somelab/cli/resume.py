@@ -1,0 +1,27 @@
+"""somelab resume: continue a run as if nothing had happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Continue a run that was stopped or killed."""
+
+    run: Annotated[Path, tyro.conf.Positional]
+    """The run folder."""
+    checkpoint: str = "last"
+    """Which checkpoint to go on from: last or best."""
+
+
+def run(arguments: Arguments) -> None:
+    from somelab.cli.summary import conclude, progress_printer
+    from somelab.train.session import go_on
+
+    folder, outcome = go_on(arguments.run, arguments.checkpoint, progress_printer())
+    conclude(folder, outcome)

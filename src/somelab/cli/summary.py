@@ -1,0 +1,87 @@
+"""How a run is summed up in a terminal: what came out, layer by layer, and what to type next."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from somelab.cli.terminal import console, table
+
+if TYPE_CHECKING:
+    from somelab.runs import RunFolder
+    from somelab.train.loop import Outcome
+
+FIGURES = (
+    ("val_loss", "nats per token that carries meaning", ".4f"),
+    ("val_ppl", "its exponential", ".2f"),
+    ("bits_per_byte", "compares across tokenizers", ".4f"),
+    ("seed_ppl", "padding counted, as v1-v4 of the seeds", ".2f"),
+)
+
+
+def progress_printer() -> Callable[[str, int], None]:
+    """Says what is being prepared, on stderr so that results can be piped: each kind of work once, then at every doubling."""
+    said: dict[str, int] = {}
+
+    def report(doing: str, num_documents: int) -> None:
+        if doing not in said or num_documents >= 2 * max(500, said[doing]):
+            said[doing] = num_documents
+            print(f"{doing} ({num_documents:,} documents)" if num_documents else doing, file=sys.stderr)
+
+    return report
+
+
+def conclude(run: RunFolder, outcome: Outcome) -> None:
+    """The end of `train` and `resume`."""
+    out = console()
+    if outcome.reason == "interrupted":
+        out.print(f"stopped after step {outcome.state.step:,}; saved. Go on with: somelab resume {run.path}", soft_wrap=True)
+        return
+    assert outcome.evaluation is not None
+    print_evaluation(outcome.evaluation.record())
+    samples = run.records("samples")
+    if samples:
+        prompt, text = samples[-1]["prompt"], samples[-1]["text"]
+        out.print(Text.assemble("\n", ("a sample: ", "bold"), (prompt, "dim"), text[len(prompt) :]), soft_wrap=True)
+    out.print(f"\nrun folder: {run.path}\nnext:", soft_wrap=True)
+    out.print(f'  somelab generate {run.path} --prompt "Once upon a time" --trace', soft_wrap=True)
+    out.print(f"  somelab eval {run.path} --json", soft_wrap=True)
+
+
+def print_evaluation(record: dict[str, Any]) -> None:
+    """The figures, a row per layer, and what is wrong in a sentence each."""
+    out = console()
+    figures = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, meaning, form in FIGURES:
+        if record.get(name) is not None:
+            figures.add_row(name, Text(f"{record[name]:{form}}", style="bold"), Text(meaning, style="dim"))
+    figures.add_row("tokens", f"{record['num_tokens']:,}", Text("read for this", style="dim"))
+    out.print(figures)
+    if record.get("layers"):
+        out.print("")
+        out.print(_layers(record["layers"]))
+    for sentence in record.get("findings", ()):
+        out.print(f"! {sentence}", style="yellow", soft_wrap=True)
+
+
+COLUMNS: dict[str, Callable[[dict[str, float]], str]] = {
+    "Gini": lambda layer: f"{layer['gini']:.3f}",
+    "entropy, bits": lambda layer: f"{layer['entropy_bits']:.2f}",
+    "effective experts": lambda layer: f"{layer['effective_experts']:.1f}",
+    "dead": lambda layer: f"{layer['dead_share']:.0%}",
+    "crowding": lambda layer: f"{layer['crowding']:.3f}",
+    "gates, nats": lambda layer: f"{layer['gate_entropy']:.3f}",
+    "sets of K": lambda layer: f"{layer['num_combinations']:,.0f}",
+    "set entropy, bits": lambda layer: f"{layer['combination_entropy_bits']:.2f}",
+}
+
+
+def _layers(layers: list[dict[str, float]]) -> Table:
+    shown = table("layer", *COLUMNS, numbers=("layer", *COLUMNS))
+    for number, layer in enumerate(layers):
+        shown.add_row(str(number), *(cell(layer) for cell in COLUMNS.values()))
+    return shown

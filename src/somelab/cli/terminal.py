@@ -1,0 +1,39 @@
+"""Tables and text for people: as wide as the terminal, and never wrapped where the output goes to a file or a pipe."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+PIPE_WIDTH = 1000
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to `main`, which ends quietly; rich would exit with 1."""
+        raise BrokenPipeError
+
+
+def console() -> Console:
+    """Where tables are printed. Markup and highlighting are off: what is printed is what was given."""
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    return _Console(width=width, markup=False, highlight=False, emoji=False)
+
+
+def table(*columns: str, numbers: tuple[str, ...] = (), wrapped: tuple[str, ...] = ()) -> Table:
+    """An empty table; columns of numbers stand right, and only `wrapped` columns may take several lines."""
+    made = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for name in columns:
+        overflow = "fold" if name in wrapped else "ellipsis"  # a number without its last digits must not look whole
+        made.add_column(name, justify="right" if name in numbers else "left", no_wrap=name not in wrapped, overflow=overflow)
+    return made
+
+
+def print_json(value: Any) -> None:
+    """A value for programs to read."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))

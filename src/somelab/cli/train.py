@@ -1,0 +1,74 @@
+"""somelab train: from a preset to a trained model in a run folder, in one command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from somelab.cli.choice import Choice
+from somelab.errors import SomelabError
+
+DEFAULT_PRESET = "demo"
+
+
+@dataclass(frozen=True)
+class Arguments(Choice):
+    """Train a model. Without a preset: `demo`."""
+
+    preset: Annotated[str | None, tyro.conf.Positional] = None
+    """Which preset to train; `somelab presets` lists them."""
+    data: str | None = None
+    """What to read: builtin, a .txt/.jsonl/.parquet file or folder, tinystories, or a Hub dataset."""
+    steps: int | None = None
+    """Train for so many optimizer steps."""
+    epochs: float | None = None
+    """Train for so many passes over the data."""
+    minutes: float | None = None
+    """Train for so long."""
+    seed: int | None = None
+    """Everything random follows from this number."""
+    out: Path | None = None
+    """The run folder to write. Without it: a new one under runs/."""
+
+    def settings(self) -> dict[str, str]:
+        """The short flags as the dotted settings that they stand for, and the dotted ones themselves."""
+        short = {
+            "data.source": self.data,
+            "train.steps": self.steps,
+            "train.epochs": self.epochs,
+            "train.minutes": self.minutes,
+            "train.seed": self.seed,
+        }
+        given = {name: str(value) for name, value in short.items() if value is not None}
+        if twice := sorted(given.keys() & self.overrides.keys()):
+            flag = twice[0].split(".")[1].replace("source", "data")
+            raise SomelabError(f"--{flag} and --{twice[0]} say the same; leave one of them out")
+        return {**given, **self.overrides}
+
+
+def run(arguments: Arguments) -> None:
+    from dataclasses import replace
+
+    from somelab.cli.summary import conclude, progress_printer
+
+    named = arguments.preset or (None if arguments.config else DEFAULT_PRESET)
+    chosen = replace(arguments, overrides=arguments.settings()).resolve(named)
+    label = chosen.name if chosen.preset else Path(chosen.name).stem
+    label = label if arguments.scale == "full" else f"{label}-{arguments.scale}"
+    out = arguments.out or free_folder(f"{label}-seed{chosen.config.train.seed}")
+    from somelab.train.session import start
+
+    facts = {"name": out.name, "preset": chosen.preset.name if chosen.preset else None, "scale": arguments.scale}
+    folder, outcome = start(chosen.config, out, facts, progress_printer())
+    conclude(folder, outcome)
+
+
+def free_folder(name: str) -> Path:
+    """runs/NAME, or runs/NAME-2 and so on where that exists."""
+    folder, number = Path("runs") / name, 2
+    while folder.exists():
+        folder, number = Path("runs") / f"{name}-{number}", number + 1
+    return folder

@@ -1,0 +1,31 @@
+"""Settings that answer the same question: giving one takes the place of the others, unless those are given too.
+So `--train.steps 100` needs no `--train.epochs null`; giving both on purpose is still refused by the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# At most one of each row holds a value: giving one empties the rest.
+ALTERNATIVES = (
+    ("train.epochs", "train.steps", "train.minutes"),
+    ("gravity.theta", "gravity.theta_percentile"),
+)
+# Giving the setting on the left that value also gives the one on the right.
+CONSEQUENCES = {("data.layout", "pack"): ("data.padding_in_loss", False)}
+
+
+def implied(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What follows from the settings that a person gave, by dotted name; never anything that they gave themselves.
+
+    >>> implied({"train.steps": 100})
+    {'train.epochs': None, 'train.minutes': None}
+    """
+    follows: dict[str, Any] = {}
+    for row in ALTERNATIVES:
+        if any(given.get(name) is not None for name in row):
+            follows.update(dict.fromkeys(row))
+    for (name, value), (other, consequence) in CONSEQUENCES.items():
+        if given.get(name) == value:
+            follows[other] = consequence
+    return {name: value for name, value in follows.items() if name not in given}

@@ -1,0 +1,50 @@
+"""Documents by number: number i of a seed is always the same text, so any of them can be made alone, anywhere.
+The text of a kind does not depend on which other kinds are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from somelab.data.corpus.chance import Chance
+from somelab.data.corpus.kinds import KINDS
+from somelab.data.corpus.labels import Document, WordClass
+from somelab.data.corpus.page import Page
+from somelab.errors import ConfigError, nearest
+
+_MOST_DRAFTS = 50
+
+
+def document(seed: int, index: int, kinds: Sequence[str] | None = None) -> Document:
+    """Document `index` of the corpus of `seed`; its kind is drawn evenly from `kinds` (None: all), whatever their order."""
+    if index < 0:
+        raise ConfigError("index", index, "documents are counted from 0", "choose 0 or more")
+    names = _checked(kinds)
+    name = names[Chance(seed, index, "kind").below(len(names))]
+    kind = KINDS[name]
+    for draft in range(_MOST_DRAFTS):
+        page = Page(name, Chance(seed, index, name, draft))
+        kind.write(page)
+        document = page.finish()
+        num_words = sum(word.word_class is not WordClass.PUNCTUATION for word in document.words)
+        if kind.least_words <= num_words <= kind.most_words:
+            return document
+    raise AssertionError(f"no draft of {name} {seed}/{index} has {kind.least_words} to {kind.most_words} words")
+
+
+def documents(seed: int, kinds: Sequence[str] | None = None, start: int = 0) -> Iterator[Document]:
+    """Documents `start`, `start + 1`, ... of the corpus of `seed`, without end."""
+    names = _checked(kinds)
+    return (document(seed, index, names) for index in count(start))
+
+
+def _checked(kinds: Sequence[str] | None) -> Sequence[str]:
+    """The names in the order of KINDS, each once."""
+    if kinds is None:
+        return tuple(KINDS)
+    if isinstance(kinds, str) or not kinds:
+        raise ConfigError("kinds", kinds, "is not a list of kinds", f"give one or more of {', '.join(KINDS)}")
+    for name in kinds:
+        if name not in KINDS:
+            raise ConfigError("kinds", name, "is not a kind of document", nearest(name, KINDS))
+    return tuple(name for name in KINDS if name in kinds)

@@ -1,0 +1,193 @@
+"""Documents to token files, once: the tokenizer is trained, every document encoded, and both are kept by content.
+What is kept does not depend on layout, sequence length or batch size, so that runs which differ there share it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from somelab.config import Config
+from somelab.data.cache import build_once, cache_root
+from somelab.data.sources import Source, open_source
+from somelab.data.tokenizer import END_OF_TEXT_ID, Tokenizer
+from somelab.errors import SomelabError
+
+FORMAT = 1
+# The tokenizer learns from the first documents up to this size: more text hardly changes which pairs are frequent,
+# and these documents are kept in memory until they are encoded, so that the source is read once.
+TOKENIZER_BYTES = 50_000_000
+BLOCK_BYTES = 2_000_000
+
+SplitName = Literal["train", "val"]
+Progress = Callable[[str, int], None]
+"""Called now and then with what is being done, and the number of documents that are done with."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """The tokens of many documents end to end, each ended by `<|endoftext|>`, mapped from a file."""
+
+    tokens: NDArray[Any]
+    offsets: NDArray[np.int64]
+    """Document i is tokens[offsets[i] : offsets[i + 1]], its end included."""
+    num_bytes: int
+    """UTF-8 bytes of the text."""
+
+    @property
+    def num_documents(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def num_tokens(self) -> int:
+        return len(self.tokens)
+
+
+@dataclass(frozen=True)
+class PreparedData:
+    """Text that is ready for a loader."""
+
+    source: str
+    digest: str
+    """Names the content, tokenizer and tokens, wherever it is kept and however it was called."""
+    tokenizer: Tokenizer
+    train: Split
+    val: Split
+
+    def split(self, name: SplitName) -> Split:
+        return self.train if name == "train" else self.val
+
+
+def prepare(config: Config, cache_dir: Path | None = None, progress: Progress | None = None) -> PreparedData:
+    """The data of a run, with a tokenizer of `model.vocab_size` trained on its training text; from the cache if there."""
+    source = open_source(config.data)
+    report = progress or _silent
+
+    def build(folder: Path) -> None:
+        documents = source.train()
+        head = _head(documents, report)
+        report("training the tokenizer", len(head))
+        tokenizer = Tokenizer.train(head, config.model.vocab_size)
+        _write(folder, source, tokenizer, {"train": chain(head, documents), "val": source.val()}, report)
+
+    settings = {"vocab_size": config.model.vocab_size, "tokenizer_bytes": TOKENIZER_BYTES}
+    return _built_once(source, settings, build, cache_dir)
+
+
+def prepare_with(
+    tokenizer: Tokenizer, config: Config, cache_dir: Path | None = None, progress: Progress | None = None, whole: bool = False
+) -> PreparedData:
+    """The data that `config` names in the tokens of an existing tokenizer.
+
+    `whole`: to measure a model on a text, all of it is validation (of a source with a validation part of its own, that
+    part), and training is empty."""
+    source = open_source(config.data)
+
+    def build(folder: Path) -> None:
+        documents = {"train": iter(()), "val": source.whole()} if whole else {"train": source.train(), "val": source.val()}
+        _write(folder, source, tokenizer, documents, progress or _silent)
+
+    return _built_once(source, {"tokenizer": tokenizer.digest, "whole": whole}, build, cache_dir)
+
+
+def open_prepared(folder: Path) -> PreparedData:
+    """What `prepare` has written to a folder."""
+    try:
+        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        splits = {name: _open_split(folder, name, meta) for name in ("train", "val")}
+        tokenizer = Tokenizer.load(folder / "tokenizer.json")
+        return PreparedData(meta["source"], meta["digest"], tokenizer, splits["train"], splits["val"])
+    except (OSError, ValueError, KeyError, SomelabError) as error:
+        reason = str(error).splitlines()[0]
+        raise SomelabError(f"the prepared data in {folder} are damaged ({reason}); remove that folder, and try again") from None
+
+
+def _built_once(
+    source: Source, settings: Mapping[str, object], build: Callable[[Path], None], cache_dir: Path | None
+) -> PreparedData:
+    key = json.dumps({"format": FORMAT, "source": source.identity, **settings}, sort_keys=True)
+    folder = cache_root(cache_dir) / "prepared" / hashlib.blake2b(key.encode(), digest_size=10).hexdigest()
+    build_once(folder, build)
+    # The same content may have been prepared under another name.
+    return replace(open_prepared(folder), source=source.name)
+
+
+def _head(documents: Iterator[str], report: Progress) -> list[str]:
+    """The first documents, taken off the iterator."""
+    head: list[str] = []
+    num_bytes = 0
+    while num_bytes < TOKENIZER_BYTES and (text := next(documents, None)) is not None:
+        head.append(text)
+        num_bytes += len(text.encode())
+        if len(head) % 1000 == 0:
+            report("reading text", len(head))
+    return head
+
+
+def _write(folder: Path, source: Source, tokenizer: Tokenizer, splits: Mapping[str, Iterable[str]], report: Progress) -> None:
+    tokenizer.save(folder / "tokenizer.json")
+    dtype = np.dtype(np.uint16 if tokenizer.vocab_size <= 1 << 16 else np.uint32)
+    facts = {name: _write_split(folder, name, documents, tokenizer, dtype, report) for name, documents in splits.items()}
+    digest = hashlib.blake2b(json.dumps([tokenizer.digest, facts], sort_keys=True).encode(), digest_size=6).hexdigest()
+    meta = {"format": FORMAT, "source": source.name, "digest": digest, "dtype": dtype.name, "splits": facts}
+    (folder / "meta.json").write_text(json.dumps(meta, indent=1), encoding="utf-8")
+
+
+def _write_split(
+    folder: Path, name: str, documents: Iterable[str], tokenizer: Tokenizer, dtype: np.dtype[Any], report: Progress
+) -> dict[str, int | str]:
+    ends = array("q", [0])
+    num_bytes = 0
+    digest = hashlib.blake2b(digest_size=20)
+    with (folder / f"{name}.bin").open("wb") as file:
+        for texts, size in _blocks(documents):
+            encoded = tokenizer.encode_batch(texts)
+            for ids in encoded:
+                ids.append(END_OF_TEXT_ID)
+                ends.append(ends[-1] + len(ids))
+            tokens = np.fromiter(chain.from_iterable(encoded), dtype).tobytes()
+            file.write(tokens)
+            digest.update(tokens)
+            num_bytes += size
+            report(f"encoding {name}", len(ends) - 1)
+    np.save(folder / f"{name}-offsets.npy", np.array(ends, dtype=np.int64))
+    return {"num_documents": len(ends) - 1, "num_tokens": ends[-1], "num_bytes": num_bytes, "digest": digest.hexdigest()}
+
+
+def _blocks(documents: Iterable[str]) -> Iterator[tuple[list[str], int]]:
+    """Documents in blocks of a few megabytes, each with its size: what is in memory at a time."""
+    texts: list[str] = []
+    size = 0
+    for text in documents:
+        texts.append(text)
+        size += len(text.encode())
+        if size >= BLOCK_BYTES:
+            yield texts, size
+            texts, size = [], 0
+    if texts:
+        yield texts, size
+
+
+def _open_split(folder: Path, name: str, meta: Mapping[str, Any]) -> Split:
+    facts = meta["splits"][name]
+    path = folder / f"{name}.bin"
+    dtype = np.dtype(meta["dtype"])
+    if path.stat().st_size != facts["num_tokens"] * dtype.itemsize:
+        raise ValueError(f"{path.name} does not hold {facts['num_tokens']} tokens")
+    tokens = np.memmap(path, dtype, mode="r") if facts["num_tokens"] else np.zeros(0, dtype)
+    offsets = np.load(folder / f"{name}-offsets.npy")
+    if len(offsets) != facts["num_documents"] + 1 or offsets[-1] != facts["num_tokens"]:
+        raise ValueError(f"{name}-offsets.npy does not fit {path.name}")
+    return Split(tokens, offsets, facts["num_bytes"])
+
+
+def _silent(doing: str, num_documents: int) -> None:
+    pass

@@ -1,0 +1,199 @@
+"""From the one word `--data` to documents: the built-in corpus, own files, a Hub dataset. Each has a held-out part.
+A source names its content by a digest, so that prepared data are found again and never mistaken for other data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import islice
+from pathlib import Path
+
+from somelab.config import DataConfig
+from somelab.data.holdout import draw, find_cut
+from somelab.data.hub import HubName, load_splits, read_split
+from somelab.data.text_files import READERS, read_documents, readable
+from somelab.errors import ConfigError, nearest
+
+TINYSTORIES = "roneneldan/TinyStories"
+# The corpus of a seed is endless: each split has a seed of its own, so that their documents are not the same ones.
+BUILTIN_SEEDS = {"train": 0, "val": 1}
+BUILTIN_SIZES = {"train": 20_000, "val": 1_000}
+HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+){1,2}(:\w+)?")
+HELD_OUT_NAME = re.compile(r"(^|[-_.])(valid|validation)([-_.]|$)", re.IGNORECASE)
+TRAIN_NAME = re.compile(r"(^|[-_.])train([-_.]|$)", re.IGNORECASE)
+BYTES_PER_READ = 1 << 20
+
+Documents = Callable[[], Iterator[str]]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where documents come from. Each of the three reads from the front at every call."""
+
+    name: str
+    identity: str
+    """Changes whenever the documents could."""
+    train: Documents
+    val: Documents
+    whole: Documents
+    """What to measure a finished model on: the validation part where the source itself has one, else every document."""
+
+
+def open_source(config: DataConfig) -> Source:
+    """The source that `data.source` names, cut to the subset sizes: the first documents of each part, in their order."""
+    word = config.source.strip()
+    sizes = [config.train_subset_size, config.val_subset_size]
+    if word.partition(":")[0] == "builtin":
+        source = _builtin(word)
+        sizes = [size or usual for size, usual in zip(sizes, BUILTIN_SIZES.values())]
+    elif word == "tinystories":
+        source = _hub(word, HubName.parse(TINYSTORIES), config.text_column)
+    elif word and os.path.exists(path := Path(word).expanduser()):
+        source = _files(path, config.text_column)
+    elif HUB_NAME.fullmatch(word) and Path(word).suffix.lower() not in READERS:
+        source = _hub(word, HubName.parse(word), config.text_column)
+    else:
+        raise _unknown(word)
+    num_train, num_val = sizes
+    return Source(
+        word,
+        _digest(source.identity, num_train, num_val),
+        lambda: _first(source.train(), num_train, word, "training"),
+        lambda: _first(source.val(), num_val, word, "validation"),
+        lambda: _first(source.whole(), num_val, word, "validation"),
+    )
+
+
+def _first(documents: Iterator[str], limit: int | None, name: str, part: str) -> Iterator[str]:
+    found = False
+    for text in islice(documents, limit):
+        found = True
+        yield text
+    if not found:
+        raise ConfigError("data.source", name, f"has no documents for {part}", "give more text")
+
+
+def _builtin(word: str) -> Source:
+    from somelab.data import corpus
+
+    chosen = word.partition(":")[2]
+    kinds = [kind.strip() for kind in chosen.split(",")] if ":" in word else None
+    for kind in kinds or ():
+        if kind not in corpus.KINDS:
+            raise ConfigError("data.source", word, f"{kind!r} is no kind of built-in document", nearest(kind, corpus.KINDS))
+
+    def reading(split: str) -> Documents:
+        return lambda: (document.text for document in corpus.documents(BUILTIN_SEEDS[split], kinds))
+
+    # The generator's own code stands for the text that it writes.
+    folder = Path(corpus.__file__).parent
+    code = [path.read_bytes().decode() for path in sorted(folder.rglob("*.py"))]
+    identity = _digest("builtin", sorted(set(kinds or corpus.KINDS)), list(BUILTIN_SEEDS.values()), code)
+    return Source(word, identity, reading("train"), reading("val"), reading("val"))
+
+
+def _hub(word: str, name: HubName, column: str) -> Source:
+    """The identity is the name alone: once prepared, the data are found without the network. Another name, or an
+    emptied cache, reads anew."""
+    column = name.column or column
+    identity = _digest("hub", name.dataset, name.configuration, column)
+
+    @cache
+    def source() -> Source:
+        splits = load_splits(word, name)
+        if "train" not in splits:
+            raise ConfigError(
+                "data.source", word, f"has no split named train (it has {', '.join(splits)})", "choose another dataset"
+            )
+        train = partial(read_split, splits, "train", word, column)
+        val = partial(read_split, splits, "validation", word, column)
+        if "validation" in splits:
+            return Source(word, identity, train, val, val)
+        return _split_by_hash(word, identity, train)
+
+    return Source(word, identity, lambda: source().train(), lambda: source().val(), lambda: source().whole())
+
+
+def _files(path: Path, column: str) -> Source:
+    """A file or folder. Validation is X-valid.txt beside X-train.txt; in a folder, the files named so; else by hash."""
+    if path.is_dir():
+        train, val = _files_of_folder(path)
+    elif path.suffix.lower() in READERS:
+        sibling = path.with_name(re.sub(r"-train$", "-valid", path.stem) + path.suffix)
+        train, val = [path], [sibling] if sibling != path and sibling.exists() else []
+    else:
+        raise ConfigError("data.source", str(path), f"is not a {_known_suffixes()} file", "convert it, or change its name")
+    identity = _digest([_identity(file, column) for file in train], [_identity(file, column) for file in val])
+    if not val:
+        return _split_by_hash(str(path), identity, _reading(train, column))
+    return Source(str(path), identity, _reading(train, column), _reading(val, column), _reading(val, column))
+
+
+def _files_of_folder(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Training and validation files, each by path. Where some are named `train`, others but `valid` are left alone."""
+    inside = {path.relative_to(folder): path for path in folder.rglob("*") if path.suffix.lower() in READERS and path.is_file()}
+    known = [inside[name] for name in sorted(inside, key=Path.as_posix) if not any(part.startswith(".") for part in name.parts)]
+    val = [path for path in known if HELD_OUT_NAME.search(path.stem)]
+    rest = [path for path in known if path not in val]
+    train = [path for path in rest if TRAIN_NAME.search(path.stem)] or rest
+    if not train:
+        raise ConfigError("data.source", str(folder), f"is a folder without {_known_suffixes()} files to train on", "give another")
+    return train, val
+
+
+def _reading(paths: Sequence[Path], column: str) -> Documents:
+    def documents() -> Iterator[str]:
+        found = False
+        for path in paths:
+            for text in read_documents(path, column):
+                found = True
+                yield text
+        if not found:
+            name = str(paths[0] if len(paths) == 1 else paths[0].parent)
+            problem = "holds no documents" if any(path.stat().st_size for path in paths) else "is empty"
+            raise ConfigError("data.source", name, problem, "give a file with text")
+
+    return documents
+
+
+def _split_by_hash(name: str, identity: str, documents: Documents) -> Source:
+    cut = cache(lambda: find_cut(documents(), name))
+
+    def train() -> Iterator[str]:
+        return (text for text in documents() if draw(text) >= cut())
+
+    def val() -> Iterator[str]:
+        return (text for text in documents() if draw(text) < cut())
+
+    return Source(name, identity, train, val, documents)
+
+
+def _identity(path: Path, column: str) -> list[str]:
+    """A file by its content, and by how that is read."""
+    digest = hashlib.blake2b(digest_size=20)
+    with readable(path) as file:
+        while block := file.read(BYTES_PER_READ):
+            digest.update(block)
+    suffix = path.suffix.lower()
+    return [suffix, "" if suffix == ".txt" else column, digest.hexdigest()]
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=20).hexdigest()
+
+
+def _known_suffixes() -> str:
+    *most, last = READERS
+    return f"{', '.join(most)} or {last}"
+
+
+def _unknown(word: str) -> ConfigError:
+    looks_like_path = Path(word).suffix.lower() in READERS or re.search(r"[/\\~]", word)
+    problem = "there is no such file or folder" if looks_like_path else "is not a source of text"
+    remedy = f"give builtin, tinystories, the path of a {_known_suffixes()} file, or a Hub dataset as owner/name"
+    return ConfigError("data.source", word, problem, remedy)

@@ -1,0 +1,168 @@
+"""A file of text as a stream of documents: .txt, .jsonl and .parquet, read once from front to back.
+What cannot be read ends in one line that names the file and the place in it."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import re
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from somelab.data.tokenizer import END_OF_TEXT
+from somelab.errors import ConfigError, SomelabError, nearest
+
+SEPARATOR = END_OF_TEXT.encode()
+SEPARATOR_LINE = re.compile(rb"^[ \t]*" + re.escape(SEPARATOR) + rb"[ \t\r]*$", re.MULTILINE)
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# Text without separators is cut at the first blank line behind this many bytes, or at the first line end behind twice
+# as many: long enough to fill a context. A small file is cut finer, so that some of its documents can be held out.
+BYTES_PER_DOCUMENT = 2000
+DOCUMENTS_PER_FILE = 40
+ROWS_PER_BLOCK = 1000
+
+
+def read_documents(path: Path, column: str) -> Iterator[str]:
+    """The documents of one file in their order; empty ones are left out. `column` holds the text of .jsonl and .parquet."""
+    return (text for text in READERS[path.suffix.lower()](path, column) if text.strip())
+
+
+@contextmanager
+def readable(path: Path) -> Generator[BinaryIO]:
+    """The open file; trouble with the disk or its rights becomes one line."""
+    try:
+        with path.open("rb") as file:
+            yield file
+    except OSError as error:
+        problem = "there is no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        raise ConfigError("data.source", str(path), problem, "give a file that exists and may be read") from None
+
+
+def _read_text(path: Path, column: str) -> Iterator[str]:
+    """Documents between lines `<|endoftext|>`; without any such line, runs of paragraphs of about 2,000 bytes."""
+    with readable(path) as file:
+        size = path.stat().st_size
+        if size == 0:
+            return
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            separated = SEPARATOR_LINE.search(content) is not None
+        start = len(BYTE_ORDER_MARK) if file.read(len(BYTE_ORDER_MARK)) == BYTE_ORDER_MARK else 0
+        file.seek(start)
+        pieces = _between_separators(file) if separated else _runs_of_paragraphs(file, size)
+        for piece, num_bytes in pieces:
+            yield _decoded(piece, path, start).strip("\r\n")
+            start += num_bytes
+
+
+def _between_separators(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
+    """Each document, and the bytes it takes in the file together with the line that ends it."""
+    lines: list[bytes] = []
+    for line in file:
+        if line.strip() == SEPARATOR:
+            document = b"".join(lines)
+            yield document, len(document) + len(line)
+            lines = []
+        else:
+            lines.append(line)
+    yield b"".join(lines), 0
+
+
+def _runs_of_paragraphs(file: BinaryIO, size: int) -> Iterator[tuple[bytes, int]]:
+    """The same for text without separators."""
+    enough = min(BYTES_PER_DOCUMENT, size // DOCUMENTS_PER_FILE)
+    lines: list[bytes] = []
+    num_bytes = 0
+    for line in file:
+        lines.append(line)
+        num_bytes += len(line)
+        if num_bytes >= 2 * enough or (num_bytes >= enough and not line.strip()):
+            yield b"".join(lines), num_bytes
+            lines, num_bytes = [], 0
+    yield b"".join(lines), 0
+
+
+def _decoded(content: bytes, path: Path, start: int) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(
+            "data.source", str(path), f"is not UTF-8 text (byte {start + error.start})", "save it as UTF-8, or remove that byte"
+        ) from None
+
+
+def _read_jsonl(path: Path, column: str) -> Iterator[str]:
+    """The text column of each line; null counts as empty."""
+    with readable(path) as file:
+        start = 0
+        for number, line in enumerate(file, 1):
+            content = _decoded(line, path, start).removeprefix("\ufeff").strip()
+            start += len(line)
+            if content:
+                yield _text_of_row(content, path, column, number)
+
+
+def _text_of_row(content: str, path: Path, column: str, number: int) -> str:
+    def refused(problem: str) -> ConfigError:
+        return ConfigError("data.source", str(path), f"line {number} {problem}", "correct or remove that line")
+
+    try:
+        row = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise refused(f"is not JSON ({str(error).splitlines()[0]})") from None
+    if not isinstance(row, dict):
+        raise refused("is not a JSON object")
+    row = cast(dict[str, Any], row)
+    if column not in row:
+        raise _no_such_column(column, f"line {number} of {path}", list(row))
+    text = "" if row[column] is None else row[column]
+    if not isinstance(text, str):
+        raise refused(f"has no text in column {column}, but {type(text).__name__}")
+    if not _is_unicode(text):  # JSON can write half of a surrogate pair, UTF-8 cannot
+        raise refused("holds half of a surrogate pair, which is not text")
+    return text
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _no_such_column(column: str, place: str, known: list[str]) -> ConfigError:
+    remedy = nearest(column, known) if known else "it has no columns at all"
+    return ConfigError("data.text_column", column, f"{place} has no such column", remedy)
+
+
+def _read_parquet(path: Path, column: str) -> Iterator[str]:
+    """The text column of each row; null counts as empty."""
+    try:
+        import pyarrow  # pyright: ignore[reportMissingImports]
+        import pyarrow.parquet as parquet  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise SomelabError(f"reading {path.name} needs pyarrow; run `pip install 'somelab[data]'`, or give a .jsonl file") from None
+    with readable(path) as file:
+        try:
+            table = cast(Any, parquet.ParquetFile(file))
+            kinds = {field.name: field.type for field in table.schema_arrow}
+            if column not in kinds:
+                raise _no_such_column(column, str(path), list(kinds))
+            if str(kinds[column]) not in ("string", "large_string", "string_view"):
+                raise ConfigError(
+                    "data.text_column", column, f"{path} holds {kinds[column]} in it, not text", f"choose one of {', '.join(kinds)}"
+                )
+            for block in table.iter_batches(batch_size=ROWS_PER_BLOCK, columns=[column]):
+                yield from (text or "" for text in block.column(0).to_pylist())
+        except (pyarrow.ArrowException, UnicodeDecodeError) as error:
+            problem = f"is not a sound Parquet file ({str(error).splitlines()[0]})"
+            raise ConfigError("data.source", str(path), problem, "write it again, or give a .jsonl file") from None
+
+
+READERS: dict[str, Callable[[Path, str], Iterator[str]]] = {
+    ".txt": _read_text,
+    ".jsonl": _read_jsonl,
+    ".parquet": _read_parquet,
+}

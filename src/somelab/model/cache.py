@@ -1,0 +1,61 @@
+"""Keys and values of tokens already read, so that generation computes each token once.
+A token's slot is its position, row by row: prompts of different lengths share a batch without padding on the left.
+
+Shape letters: B sequences, H heads, T new tokens, S slots in use, C head width."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+SLOTS_PER_BLOCK = 256
+
+
+class KeyValueCache:
+    """One pair of preallocated tensors a layer; they grow by whole blocks."""
+
+    def __init__(self, num_layers: int, num_rows: int) -> None:
+        self.lengths = [0] * num_rows
+        """Tokens that each row has read. Slots at and above a row's length hold nothing that is ever attended to."""
+        self._states: list[tuple[Tensor, Tensor] | None] = [None] * num_layers
+
+    def write_(self, layer: int, keys_BHTC: Tensor, values_BHTC: Tensor) -> tuple[Tensor, Tensor]:
+        """Put T new tokens after each row's length; return keys and values of all slots in use, [B, H, S, C]."""
+        num_new = keys_BHTC.shape[2]
+        num_slots = max(self.lengths) + num_new
+        keys, values = self._reserve_(layer, num_slots, keys_BHTC)
+        if len(set(self.lengths)) == 1:
+            start = self.lengths[0]
+            keys[:, :, start:num_slots] = keys_BHTC
+            values[:, :, start:num_slots] = values_BHTC
+        else:
+            rows_B = torch.arange(len(self.lengths), device=keys.device)
+            slots_BT = torch.tensor(self.lengths, device=keys.device)[:, None] + torch.arange(num_new, device=keys.device)
+            keys[rows_B[:, None], :, slots_BT] = keys_BHTC.transpose(1, 2)
+            values[rows_B[:, None], :, slots_BT] = values_BHTC.transpose(1, 2)
+        return keys[:, :, :num_slots], values[:, :, :num_slots]
+
+    def advance_(self, num_tokens: int) -> None:
+        """All layers have written: the new tokens count as read."""
+        self.lengths = [length + num_tokens for length in self.lengths]
+
+    def truncate_(self, lengths: list[int]) -> None:
+        """Forget what stands behind these lengths (the padding of a batch of prompts)."""
+        assert len(lengths) == len(self.lengths)
+        assert all(kept <= length for kept, length in zip(lengths, self.lengths))
+        self.lengths = list(lengths)
+
+    def _reserve_(self, layer: int, num_slots: int, like_BHTC: Tensor) -> tuple[Tensor, Tensor]:
+        """Room for `num_slots`, in the dtype and on the device of the new keys."""
+        held = self._states[layer]
+        if held is not None and held[0].shape[2] >= num_slots:
+            return held
+        rows, heads, _, width = like_BHTC.shape
+        capacity = -(-num_slots // SLOTS_PER_BLOCK) * SLOTS_PER_BLOCK
+        # Zeros, not empty: a masked slot still meets a weight of 0 in attention, and 0 x NaN is NaN.
+        grown = (like_BHTC.new_zeros(rows, heads, capacity, width), like_BHTC.new_zeros(rows, heads, capacity, width))
+        if held is not None:
+            for new, old in zip(grown, held):
+                new[:, :, : old.shape[2]] = old
+        self._states[layer] = grown
+        return grown

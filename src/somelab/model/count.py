@@ -1,0 +1,80 @@
+"""What a configuration amounts to: parameters, bytes and FLOPs, without allocating a weight.
+The real decoder is built on torch's meta device and its own modules are counted: no second description that could drift."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from somelab.config import Config
+from somelab.core.experts import ExpertPool
+from somelab.model.decoder import Decoder
+
+
+@dataclass(frozen=True)
+class ParameterCount:
+    total: int
+    """All weights, trained and frozen. Keys are addresses, not weights, and do not count unless trained by gradient."""
+    trainable: int
+    frozen: int
+    active: int
+    """Weights that one token can use: all but the pools, and K experts of each pool."""
+    bytes: int
+    """Weights and buffers as stored."""
+    flops_per_token: int
+    """Matrix products of a forward pass, two operations per multiply-add; see `count_flops`."""
+
+
+def count_parameters(config: Config) -> ParameterCount:
+    """Count a configuration of any size in seconds and little memory."""
+    with torch.device("meta"):
+        model = Decoder(config)
+    pools = _pools(model)
+    total = _numel(model.parameters())
+    trainable = _numel(parameter for parameter in model.parameters() if parameter.requires_grad)
+    # What a token uses of a pool is a pool of K experts: built and counted too, so shared parts count once.
+    active = total - sum(_numel(pool.parameters()) - _numel(_active_part(pool).parameters()) for pool in pools)
+    stored = sum(tensor.numel() * tensor.element_size() for tensor in (*model.parameters(), *model.buffers()))
+    return ParameterCount(total, trainable, total - trainable, active, stored, count_flops(config, model))
+
+
+def count_flops(config: Config, model: Decoder) -> int:
+    """Forward FLOPs per token, 2 x multiply-adds of the matrix products (norms, activations and softmax left out):
+
+    - every linear layer once: attention's four D*D, the query network, the dense block or the learned router;
+    - attention: scores and mixture over a mean causal length of T/2 at the trained length T, D*T/2 each per layer;
+    - router scores: E*D per SoME layer;
+    - experts: K * 2*D*F per pool (LoRA: + K * 2*R*(D+F); read-out: K*D*F + D*F, since it is applied to the mixture);
+    - the head: V*D. Looking up an embedding is free."""
+    shape = config.model
+    linears = sum(module.weight.numel() for module in model.modules() if isinstance(module, nn.Linear))
+    attention = shape.num_layers * shape.d_model * shape.seq_len
+    scores = len(model.some_layers()) * config.experts.num_experts * shape.d_model
+    experts = sum(_expert_products(pool) for pool in _pools(model))
+    return 2 * (linears + attention + scores + experts + shape.vocab_size * shape.d_model)
+
+
+def _expert_products(pool: ExpertPool) -> int:
+    """Multiply-adds of one token in a pool."""
+    d_model, d_ffn, top_k = pool.recipe.d_model, pool.recipe.d_ffn, pool.config.top_k
+    if pool.config.trainability == "readout":
+        return (top_k + 1) * d_model * d_ffn
+    rank = pool.config.lora_rank if pool.config.trainability == "lora" else 0
+    return top_k * 2 * (d_model * d_ffn + rank * (d_model + d_ffn))
+
+
+def _active_part(pool: ExpertPool) -> ExpertPool:
+    only_chosen = pool.config.model_copy(update={"num_experts": pool.config.top_k})
+    with torch.device("meta"):
+        return ExpertPool(pool.recipe.d_model, only_chosen, seed=pool.recipe.seed, layer=pool.recipe.layer)
+
+
+def _pools(model: nn.Module) -> list[ExpertPool]:
+    return [module for module in model.modules() if isinstance(module, ExpertPool)]
+
+
+def _numel(tensors: Iterable[Tensor]) -> int:
+    return sum(tensor.numel() for tensor in tensors)

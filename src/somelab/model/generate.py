@@ -1,0 +1,185 @@
+"""Generation: read the prompts, then one token at a time, from a cache of keys and values or from scratch.
+Prompts of different lengths share a batch without left padding; a row's text does not depend on its neighbours.
+
+Shape letters: B rows, T tokens, N tokens of one row, L layers, K experts per token, V vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from somelab.core.seeding import generator
+from somelab.errors import ConfigError
+from somelab.model.decoder import Decoder, DecoderOutput
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Which experts read each token of one row, prompt included, layer by layer."""
+
+    experts_NLK: Tensor
+    gates_NLK: Tensor
+
+
+@dataclass(frozen=True)
+class Generation:
+    tokens: list[list[int]]
+    """Per row the prompt and what follows it, a stop token included."""
+    num_prompt_tokens: list[int]
+    traces: list[Trace] | None = None
+    """One per row where a trace was asked for."""
+
+    @property
+    def continuations(self) -> list[list[int]]:
+        return [row[start:] for row, start in zip(self.tokens, self.num_prompt_tokens)]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the next token is drawn from the logits. Temperature 0 takes the likeliest."""
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.temperature < float("inf"):
+            raise ConfigError("temperature", self.temperature, "is not a temperature", "choose 0 (greedy) or a positive number")
+        if self.top_k is not None and self.top_k < 1:
+            raise ConfigError("top_k", self.top_k, "leaves no token to draw", "choose 1 or more, or leave it out")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise ConfigError("top_p", self.top_p, "is not a share of the probability", "choose a value above 0 and up to 1")
+
+    def draw(self, logits_V: Tensor, rng: torch.Generator) -> int:
+        """One token. Temperature first, then top_k, then top_p: the fewest likeliest tokens that reach that share."""
+        if self.temperature == 0:
+            return int(logits_V.argmax())
+        logits_V = logits_V.float() / self.temperature
+        num_kept = len(logits_V) if self.top_k is None else min(self.top_k, len(logits_V))
+        logits, tokens = logits_V.sort(descending=True, stable=True)
+        probabilities = logits[:num_kept].softmax(dim=0)
+        if self.top_p is not None:
+            before = probabilities.cumsum(dim=0) - probabilities
+            probabilities = probabilities[before < self.top_p]
+        return int(tokens[torch.multinomial(probabilities.cpu(), 1, generator=rng)])
+
+
+@torch.no_grad()  # not inference_mode: what it makes could never take part in training again
+def generate(
+    model: Decoder,
+    tokens: Tensor | Sequence[int] | Sequence[Sequence[int] | Tensor],
+    *,
+    max_new_tokens: int,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int = 0,
+    stop_token: int | None = None,
+    use_cache: bool = True,
+    trace: bool = False,
+) -> Generation:
+    """Continue one prompt, or a batch of them, by up to `max_new_tokens` tokens or until `stop_token`.
+
+    The model is put into evaluation mode and back. Row r draws from its own stream, a function of (seed, r)."""
+    prompts = _prompts(tokens, model.config.model.vocab_size)
+    sampling = Sampling(temperature, top_k, top_p)
+    if max_new_tokens < 1:
+        raise ConfigError("max_new_tokens", max_new_tokens, "asks for nothing", "choose 1 or more")
+    if stop_token is not None and not 0 <= stop_token < model.config.model.vocab_size:
+        raise ConfigError("stop_token", stop_token, f"is no token of {model.config.model.vocab_size}", "leave it out or correct it")
+    rows = [list(prompt) for prompt in prompts]
+    was_training = model.training
+    model.eval()
+    try:
+        tracer = _Tracer(len(rows)) if trace else None
+        reader = _Reader(model, tracer, len(rows) if use_cache else None)
+        rngs = [generator(seed, "generate", row) for row in range(len(rows))]
+        running = list(range(len(rows)))
+        for _ in range(max_new_tokens):
+            logits_BV = reader.read(rows)
+            for row in running:
+                rows[row].append(sampling.draw(logits_BV[row], rngs[row]))
+            running = [row for row in running if rows[row][-1] != stop_token]
+            if not running:
+                break
+        if tracer is not None:
+            reader.read(rows)  # the last token was drawn but not yet read, and so went to no expert
+    finally:
+        model.train(was_training)
+    traces = None if tracer is None else tracer.traces([len(row) for row in rows])
+    return Generation(rows, [len(prompt) for prompt in prompts], traces)
+
+
+class _Reader:
+    """Gives the logits behind each row's last token, reading only what is new where there is a cache."""
+
+    def __init__(self, model: Decoder, tracer: _Tracer | None, num_cached_rows: int | None) -> None:
+        self.model, self.tracer = model, tracer
+        self.cache = None if num_cached_rows is None else model.new_cache(num_cached_rows)
+
+    def read(self, rows: list[list[int]]) -> Tensor:
+        read = [0] * len(rows) if self.cache is None else self.cache.lengths
+        # A row that has stopped has nothing new; it reads its last token again, and what it answers is not used.
+        read = [min(done, len(row) - 1) for done, row in zip(read, rows)]
+        fresh = [row[done:] for done, row in zip(read, rows)]
+        width = max(len(part) for part in fresh)
+        device = self.model.embedding.weight.device
+        tokens_BT = torch.tensor([part + [0] * (width - len(part)) for part in fresh], device=device)
+        if self.cache is not None:
+            self.cache.truncate_(read)
+        output = self.model(tokens_BT, cache=self.cache, hidden_only=True)
+        if self.cache is not None:
+            self.cache.truncate_([len(row) for row in rows])
+        if self.tracer is not None:
+            self.tracer.record_(output, starts=read)
+        last_B = torch.tensor([len(part) - 1 for part in fresh], device=device)
+        return self.model.head(output.hidden_BTD[torch.arange(len(rows), device=device), last_B])
+
+
+class _Tracer:
+    """Collects the routing of every token as it was when the token was read."""
+
+    def __init__(self, num_rows: int) -> None:
+        self.experts: list[list[Tensor]] = [[] for _ in range(num_rows)]
+        self.gates: list[list[Tensor]] = [[] for _ in range(num_rows)]
+
+    def record_(self, output: DecoderOutput, starts: list[int]) -> None:
+        """Keep the new tokens of each row from position `start` on; padding is overwritten by what comes there later."""
+        choices = [choice for choice in output.routings if choice is not None]
+        if not choices:
+            raise ConfigError("trace", True, "this model routes nothing", "trace a model with feed_forward some or moe")
+        num_rows = len(starts)
+        experts_BTLK = torch.stack([choice.indices_TK.unflatten(0, (num_rows, -1)) for choice in choices], dim=2).cpu()
+        gates_BTLK = torch.stack([choice.gates_TK.unflatten(0, (num_rows, -1)) for choice in choices], dim=2).cpu()
+        for row, start in enumerate(starts):
+            self.experts[row][start:] = experts_BTLK[row].unbind()
+            self.gates[row][start:] = gates_BTLK[row].unbind()
+
+    def traces(self, lengths: list[int]) -> list[Trace]:
+        return [
+            Trace(torch.stack(self.experts[row][:length]), torch.stack(self.gates[row][:length]))
+            for row, length in enumerate(lengths)
+        ]
+
+
+def _prompts(tokens: Tensor | Sequence[int] | Sequence[Sequence[int] | Tensor], vocab_size: int) -> list[list[int]]:
+    """One or several prompts as lists of lists, checked."""
+    listed: list[Any] = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
+    several = not listed or hasattr(listed[0], "__len__")
+    prompts = [[index(token) for token in row] for row in (listed if several else [listed])]
+    if not prompts:
+        raise ConfigError("tokens", prompts, "there is no prompt", "give at least one token")
+    for row, prompt in enumerate(prompts):
+        if not prompt:
+            raise ConfigError(f"tokens[{row}]", prompt, "the prompt is empty", "give at least one token, such as the start token")
+        for token in prompt:
+            if not 0 <= token < vocab_size:
+                raise ConfigError(
+                    f"tokens[{row}]", token, f"is no token of a vocabulary of {vocab_size}", "use the run's own tokenizer"
+                )
+    return prompts

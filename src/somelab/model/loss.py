@@ -1,0 +1,103 @@
+"""Cross-entropy over the vocabulary in chunks of tokens, so that the fp32 logits of a whole batch never exist.
+Forward already knows the gradient of each chunk (softmax minus one-hot) and keeps only its product with the head.
+
+Shape letters: B sequences, T tokens, N counted tokens, D model width, V vocabulary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from somelab.model.precision import compute_dtype
+
+if TYPE_CHECKING:
+    from somelab.model.decoder import Decoder
+
+TOKENS_PER_CHUNK = 512
+
+
+class LossSum(NamedTuple):
+    nats: Tensor
+    """Sum over the counted tokens, fp32, with gradient."""
+    num_tokens: int
+
+
+def next_token_loss(
+    model: Decoder, hidden_BTD: Tensor, targets_BT: Tensor, counted_BT: Tensor | None = None, chunk: int = TOKENS_PER_CHUNK
+) -> LossSum:
+    """Sum of -log p(target) over the tokens that count (None: all). `targets_BT` is already shifted: target t follows token t."""
+    hidden_ND, targets_N = hidden_BTD.flatten(0, -2), targets_BT.flatten()
+    if counted_BT is not None and not bool(counted_BT.all()):
+        counted_N = counted_BT.flatten().nonzero()[:, 0]
+        hidden_ND, targets_N = hidden_ND.index_select(0, counted_N), targets_N.index_select(0, counted_N)
+    weight_VD, bias_V = model.head_parameters()
+    if torch.is_grad_enabled():
+        nats = _ChunkedCrossEntropy.apply(hidden_ND, targets_N, weight_VD, bias_V, chunk)
+    else:
+        nats = _sweep(hidden_ND, targets_N, weight_VD, bias_V, chunk, None).sum()
+    return LossSum(nats, targets_N.numel())
+
+
+@torch.no_grad()
+def token_nats(model: Decoder, hidden_BTD: Tensor, targets_BT: Tensor, chunk: int = TOKENS_PER_CHUNK) -> Tensor:
+    """-log p(target) of every token, [B, T] fp32, for evaluation: one pass serves every way of averaging."""
+    weight_VD, bias_V = model.head_parameters()
+    return _sweep(hidden_BTD.flatten(0, -2), targets_BT.flatten(), weight_VD, bias_V, chunk, None).view(targets_BT.shape)
+
+
+class _Gradients:
+    """Gradients of the sum of nats, filled chunk by chunk. The head's add up in fp32, whatever the products run in."""
+
+    def __init__(self, hidden_ND: Tensor, weight_VD: Tensor, bias_V: Tensor | None) -> None:
+        self.hidden_ND = torch.empty_like(hidden_ND)
+        self.weight_VD = torch.zeros_like(weight_VD, dtype=torch.float32)
+        self.bias_V = None if bias_V is None else torch.zeros_like(bias_V, dtype=torch.float32)
+
+
+def _sweep(
+    hidden_ND: Tensor, targets_N: Tensor, weight_VD: Tensor, bias_V: Tensor | None, chunk: int, gradients: _Gradients | None
+) -> Tensor:
+    """nats_N of all tokens; with `gradients`, also fills them: d nats / d logits = softmax(logits) - one_hot(target)."""
+    dtype = compute_dtype(weight_VD)
+    head_VD, head_bias_V = weight_VD.to(dtype), None if bias_V is None else bias_V.to(dtype)
+    nats_N = torch.empty(targets_N.numel(), device=hidden_ND.device)
+    with torch.autocast(hidden_ND.device.type, enabled=False):
+        for start in range(0, targets_N.numel(), chunk):
+            rows = slice(start, start + chunk)
+            states, targets = hidden_ND[rows].to(dtype), targets_N[rows, None]
+            log_probabilities = F.log_softmax(F.linear(states, head_VD, head_bias_V), dim=1, dtype=torch.float32)
+            nats_N[rows] = -log_probabilities.gather(1, targets)[:, 0]
+            if gradients is None:
+                continue
+            slopes = log_probabilities.exp_().scatter_add_(1, targets, torch.full_like(nats_N[rows, None], -1.0))
+            if gradients.bias_V is not None:
+                gradients.bias_V += slopes.sum(dim=0)
+            slopes = slopes.to(dtype)
+            gradients.hidden_ND[rows] = slopes @ head_VD
+            gradients.weight_VD += slopes.T @ states
+    return nats_N
+
+
+class _ChunkedCrossEntropy(torch.autograd.Function):
+    """The sum of nats as one node of the graph. Its gradients exist before backward, which only scales them."""
+
+    @staticmethod
+    def forward(ctx: Any, hidden_ND: Tensor, targets_N: Tensor, weight_VD: Tensor, bias_V: Tensor | None, chunk: int) -> Tensor:
+        gradients = _Gradients(hidden_ND, weight_VD, bias_V) if any(ctx.needs_input_grad) else None
+        nats_N = _sweep(hidden_ND, targets_N, weight_VD, bias_V, chunk, gradients)
+        if gradients is not None:
+            ctx.save_for_backward(gradients.hidden_ND, gradients.weight_VD, gradients.bias_V)
+            ctx.dtypes = hidden_ND.dtype, weight_VD.dtype, None if bias_V is None else bias_V.dtype
+        return nats_N.sum()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        hidden, weight, bias = (
+            None if saved is None else (saved * grad_outputs[0]).to(dtype) for saved, dtype in zip(ctx.saved_tensors, ctx.dtypes)
+        )
+        return hidden, None, weight, bias, None

@@ -1,0 +1,72 @@
+"""Where the tokens of a pass stand: their positions, and who may look at whom. Worked out once, for all layers.
+Tokens come plain, as packed documents, or as the continuation of a cache; each case takes the cheapest exact mask.
+
+Shape letters: B sequences, T tokens, S key slots, D model width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from somelab.config import ModelConfig
+from somelab.model.attention import Surroundings, additive_mask, alibi_bias, visible_slots
+from somelab.model.cache import KeyValueCache
+from somelab.model.positions import positions_within, rotation_at, segments_of, sinusoid_table
+
+
+@dataclass(frozen=True)
+class Placement:
+    surroundings: Surroundings
+    sinusoid_BTD: Tensor | None
+    """Added to the embedding, [B or 1, T, D]; None where positions enter elsewhere."""
+
+
+def place(
+    config: ModelConfig,
+    tokens_BT: Tensor,
+    documents_BT: Tensor | None,
+    positions_BT: Tensor | None,
+    cache: KeyValueCache | None,
+    dtype: torch.dtype,
+) -> Placement:
+    """Positions count from 0 in each document, or on from what the cache has read, unless `positions_BT` are given.
+
+    `dtype` is the one that attention computes in."""
+    kind = config.part("positions")
+    device, num_tokens = tokens_BT.device, tokens_BT.shape[1]
+    segments_BT = None if documents_BT is None else segments_of(documents_BT)
+    indices_BT, num_slots = _slots(num_tokens, cache, device)
+    if positions_BT is not None:
+        num_positions = int(positions_BT.max()) + 1
+    else:
+        positions_BT, num_positions = indices_BT if segments_BT is None else positions_within(segments_BT), num_slots
+    rotation = sinusoid_BTD = None
+    if kind == "rope":
+        rotation = rotation_at(positions_BT, num_positions, config.d_model // config.num_heads, config.rope_base)
+    elif kind == "sinusoidal":
+        sinusoid_BTD = sinusoid_table(num_positions, config.d_model, device)[positions_BT]
+    mask, is_causal = None, False
+    if kind == "alibi":
+        # A slot of the cache is a position; without one the tokens are their own slots.
+        slots_BS = positions_BT if cache is None else torch.arange(num_slots, device=device)[None]
+        bias_BHTS = alibi_bias(positions_BT, slots_BS, config.num_heads)
+        mask = additive_mask(visible_slots(indices_BT, num_slots, segments_BT), bias_BHTS, dtype)
+    elif segments_BT is not None:
+        mask = additive_mask(visible_slots(indices_BT, num_slots, segments_BT), None, dtype)
+    elif num_slots == num_tokens:
+        is_causal = True
+    elif num_tokens > 1 or len(indices_BT) > 1:
+        # One new token per row that all stand at the same slot sees everything there is, and needs no mask.
+        mask = additive_mask(visible_slots(indices_BT, num_slots), None, dtype)
+    return Placement(Surroundings(mask, is_causal, rotation, cache), sinusoid_BTD)
+
+
+def _slots(num_tokens: int, cache: KeyValueCache | None, device: torch.device) -> tuple[Tensor, int]:
+    """Each token's own slot, [B or 1, T] (1 where all rows are alike), and the number of slots in use."""
+    lengths = [0] if cache is None else cache.lengths
+    if len(set(lengths)) == 1:
+        lengths = lengths[:1]
+    starts_B = torch.tensor(lengths, device=device)
+    return starts_B[:, None] + torch.arange(num_tokens, device=device), max(lengths) + num_tokens

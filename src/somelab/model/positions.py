@@ -1,0 +1,76 @@
+"""How a token knows its place: sinusoid, rotary angles, linear biases, and positions that restart with each document.
+All are computed from the positions themselves, so none ends at the trained length and none is stored.
+
+Shape letters: B sequences, T tokens, N positions, D model width, H heads, C head width, S key slots."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+SINUSOID_BASE = 10000.0
+
+
+def sinusoid_table(num_positions: int, d_model: int, device: torch.device) -> Tensor:
+    """[N, D]: sin on even and cos on odd columns, angle = position / 10000^(2i/D)."""
+    angles_NC = _angles(num_positions, d_model, SINUSOID_BASE, device)
+    return torch.stack((angles_NC.sin(), angles_NC.cos()), dim=-1).flatten(1)[:, :d_model]
+
+
+class Rotation(NamedTuple):
+    """Cosines and sines of the rotary angles of each token, [B or 1, 1, T, C/2], fp32."""
+
+    cosine: Tensor
+    sine: Tensor
+
+
+def rotation_at(positions_BT: Tensor, num_positions: int, head_width: int, base: float) -> Rotation:
+    """The angles position / base^(2i/C) for given positions, all below `num_positions`."""
+    angles_NC = _angles(num_positions, head_width, base, positions_BT.device)
+    return Rotation(angles_NC.cos()[positions_BT].unsqueeze(1), angles_NC.sin()[positions_BT].unsqueeze(1))
+
+
+def rotate(states_BHTC: Tensor, rotation: Rotation) -> Tensor:
+    """Turn each pair (i, i + C/2) by its angle, so that a dot product depends on the distance of two tokens alone.
+
+    In fp32 and back: an angle rounded to bf16 would move a token by whole positions at long distance."""
+    first, second = states_BHTC.float().chunk(2, dim=-1)
+    cosine, sine = rotation
+    turned = torch.cat((first * cosine - second * sine, second * cosine + first * sine), dim=-1)
+    return turned.to(states_BHTC.dtype)
+
+
+def alibi_slopes(num_heads: int) -> list[float]:
+    """Slope of each head's distance penalty: 2^(-8h/H) for h = 1..H when H is a power of two.
+
+    Otherwise the slopes of the power of two below H, then every second slope of the one above (the published rule)."""
+    lower = 2 ** math.floor(math.log2(num_heads))
+    slopes = [2 ** (-8 * (head + 1) / lower) for head in range(lower)]
+    between = [2 ** (-8 * (head + 1) / (2 * lower)) for head in range(0, 2 * lower, 2)]
+    return slopes + between[: num_heads - lower]
+
+
+def segments_of(documents_BT: Tensor) -> Tensor:
+    """Number the runs of equal ids in each sequence 0, 1, 2, ...: an id that comes back later is a new document."""
+    begins_BT = torch.zeros_like(documents_BT, dtype=torch.int64)
+    begins_BT[:, 1:] = documents_BT[:, 1:] != documents_BT[:, :-1]
+    return begins_BT.cumsum(dim=1)
+
+
+def positions_within(segments_BT: Tensor) -> Tensor:
+    """Positions that start from 0 at each change of segment."""
+    index_T = torch.arange(segments_BT.shape[1], device=segments_BT.device)
+    begins_BT = torch.ones_like(segments_BT, dtype=torch.bool)
+    begins_BT[:, 1:] = segments_BT[:, 1:] != segments_BT[:, :-1]
+    starts_BT = torch.where(begins_BT, index_T, 0).cummax(dim=1).values
+    return index_T - starts_BT
+
+
+def _angles(num_positions: int, width: int, base: float, device: torch.device) -> Tensor:
+    """[N, ceil(width/2)] in fp32."""
+    exponents_C = torch.arange(0, width, 2, device=device, dtype=torch.float32) / width
+    positions_N = torch.arange(num_positions, device=device, dtype=torch.float32)
+    return positions_N[:, None] * base**-exponents_C

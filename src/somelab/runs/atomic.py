@@ -1,0 +1,102 @@
+"""Writing so that a kill or a full disk loses nothing: to a temporary name, flushed to the disk, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+from somelab.errors import SomelabError
+
+TEMPORARY = ".writing-"
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file as a whole: readers see the old content or the new, never a part."""
+    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")
+    with explained(path):
+        try:
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+            sync_folder(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    write_bytes(path, text.encode())
+
+
+def write_folder(path: Path, fill: Callable[[Path], None]) -> None:
+    """Make a folder that appears only when `fill` has written all of it. An existing folder of that name is replaced."""
+    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")
+    with explained(path):
+        try:
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir(parents=True)
+            fill(temporary)
+            for file in temporary.iterdir():
+                sync_file(file)
+            sync_folder(temporary)
+            shutil.rmtree(path, ignore_errors=True)
+            os.replace(temporary, path)
+            sync_folder(path.parent)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def point(link: Path, target: str) -> None:
+    """Let a symbolic link name another sibling, in one step."""
+    temporary = link.with_name(f"{TEMPORARY}{os.getpid()}-{link.name}")
+    with explained(link):
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(target)
+        os.replace(temporary, link)
+        sync_folder(link.parent)
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Remove what killed writers left behind."""
+    for leftover in folder.glob(f"{TEMPORARY}*"):
+        shutil.rmtree(leftover) if leftover.is_dir() and not leftover.is_symlink() else leftover.unlink(missing_ok=True)
+
+
+def sync_file(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def sync_folder(path: Path) -> None:
+    """Make a rename survive a power cut; not every file system can, and none needs to for a kill."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Generator[None]:
+    """Turn what the disk refuses into one line with a remedy."""
+    try:
+        yield
+    except OSError as error:
+        raise WriteError(path, error) from error
+
+
+class WriteError(SomelabError):
+    """The disk did not take it. What was there before is still there."""
+
+    def __init__(self, path: Path, error: OSError) -> None:
+        remedy = {
+            28: "free some space; what was written before is intact",
+            13: "choose a folder that you may write to, with --out",
+            30: "choose a folder that you may write to, with --out",
+        }.get(error.errno or 0, "choose another folder with --out")
+        super().__init__(f"cannot write {path}: {error.strerror or error}; {remedy}")

@@ -1,0 +1,37 @@
+"""A trained model out of a run folder: weights from a checkpoint, frozen pools drawn again and verified, the tokenizer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from somelab.config import Config
+from somelab.config.files import override
+from somelab.data.tokenizer import Tokenizer
+from somelab.model import Decoder
+from somelab.runs import checkpoint
+from somelab.runs.checkpoint import RunState
+from somelab.runs.folder import RunFolder
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """A model in evaluation mode, with what is needed to use it."""
+
+    run: RunFolder
+    config: Config
+    model: Decoder
+    tokenizer: Tokenizer
+    state: RunState
+
+
+def load_trained(run: RunFolder, which: str = "last", *, settings: dict[str, str] | None = None) -> TrainedModel:
+    """Read a run's checkpoint. `settings` may change what does not touch the weights, e.g. router.eval_temperature."""
+    config = run.config()
+    if settings:
+        config = override(config, settings)
+    model = Decoder(config)
+    state = checkpoint.load(run, model, which=which)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return TrainedModel(run, config, model.to(device).eval(), Tokenizer.load(run.tokenizer), state)

@@ -1,0 +1,33 @@
+"""What a run depended on, for those who read it later: versions, machine, command."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from datetime import datetime, timezone
+from importlib.metadata import version
+from typing import Any
+
+import torch
+
+from somelab.train.precision import has_native_bf16
+from somelab.train.world import World
+
+PACKAGES = ("somelab", "torch", "numpy", "tokenizers", "safetensors", "pydantic")
+
+
+def describe(world: World) -> dict[str, Any]:
+    return {
+        "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "command": ["somelab", *sys.argv[1:]],
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in PACKAGES},
+        "platform": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "num_cores": os.cpu_count(),
+        "num_threads": torch.get_num_threads(),
+        "device": str(world.device),
+        "num_ranks": world.size,
+        "native_bf16": has_native_bf16(world.device.type),
+    }

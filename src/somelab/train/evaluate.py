@@ -1,0 +1,165 @@
+"""Honest evaluation: loss over the tokens that carry meaning, in nats, perplexity and bits per byte, and every layer's
+measures. The model is left as it was, to the bit. Shape letters: B sequences, T tokens, E experts, K experts per token."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from somelab.config import Config
+from somelab.core import measures
+from somelab.core.collapse import Finding, findings
+from somelab.core.layer import SomeLayer
+from somelab.data.batch import Batch
+from somelab.data.batches import EvaluationLoader
+from somelab.data.prepare import PreparedData
+from somelab.model import Decoder
+from somelab.model.feedforward import Choice
+from somelab.model.loss import token_nats
+from somelab.train.measuring import address, balance
+from somelab.train.precision import autocast
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was measured. `val_*` count tokens that carry meaning only."""
+
+    val_loss: float
+    """Nats per token."""
+    val_ppl: float
+    bits_per_byte: float
+    """The one figure that compares across tokenizers."""
+    num_tokens: int
+    num_bytes: int
+    layers: list[dict[str, float]] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+    seed_loss: float | None = None
+    """Nats per position with padding counted, as v1-v4 of the seeds did."""
+    seed_ppl: float | None = None
+
+    def record(self) -> dict[str, Any]:
+        """As plain values for a journal or for JSON."""
+        return {name: value for name, value in self.__dict__.items() if value is not None}
+
+
+class RoutingTally:
+    """Counts over an evaluation of what one SoME layer did with the tokens that count."""
+
+    def __init__(self, layer: SomeLayer) -> None:
+        self.layer = layer
+        num_experts = layer.keystore.keys_ED.shape[0]
+        device = layer.keystore.keys_ED.device
+        self.count_E, self.mass_E = torch.zeros(num_experts, device=device), torch.zeros(num_experts, device=device)
+        self.entropy, self.num_tokens = 0.0, 0
+        self.sets: dict[int, int] = {}
+
+    def add(self, choice: Choice, counted_T: Tensor) -> None:
+        indices_TK, gates_TK = choice.indices_TK[counted_T], choice.gates_TK[counted_T].float()
+        flat = indices_TK.reshape(-1)
+        self.count_E += torch.bincount(flat, minlength=self.count_E.shape[0])
+        self.mass_E.index_add_(0, flat, gates_TK.reshape(-1))
+        self.entropy += float(measures.gate_entropy(gates_TK).sum())
+        self.num_tokens += indices_TK.shape[0]
+        codes, counts = measures.combinations(indices_TK, self.count_E.shape[0])
+        for code, count in zip(codes.tolist(), counts.tolist(), strict=True):
+            self.sets[code] = self.sets.get(code, 0) + count
+
+    def result(self) -> dict[str, float]:
+        return {
+            **balance(self.count_E, self.mass_E),
+            **address(self.layer),
+            "gate_entropy": self.entropy / max(1, self.num_tokens),
+            "combination_entropy_bits": measures.combination_entropy_bits(torch.tensor(list(self.sets.values()) or [0])),
+            "num_combinations": len(self.sets),
+        }
+
+
+@torch.no_grad()
+def evaluate(model: Decoder, batches: Iterable[Batch], *, dtype: torch.dtype, max_tokens: int | None = None) -> Evaluation:
+    """Read batches once and measure. `max_tokens`: stop after that many, for a look on the way."""
+    was_training, device = model.training, next(model.parameters()).device
+    model.eval()
+    tallies = [RoutingTally(layer) for layer in model.some_layers()]
+    nats, num_tokens, num_bytes = 0.0, 0, 0
+    for batch in batches:
+        batch = batch.to(device)
+        with autocast(dtype, device):
+            output = model(batch.tokens_BT, documents_BT=batch.documents_BT, hidden_only=True)
+            nats_BT = token_nats(model, output.hidden_BTD, batch.targets_BT)
+        nats += float(nats_BT[batch.counted_BT].double().sum())
+        num_tokens += int(batch.counted_BT.sum())
+        num_bytes += batch.num_bytes
+        chosen = [choice for choice in output.routings if choice is not None]
+        for tally, choice in zip(tallies, chosen, strict=False):
+            tally.add(choice, batch.counted_BT.reshape(-1))
+        if max_tokens is not None and num_tokens >= max_tokens:
+            break
+    model.train(was_training)
+    layers = [tally.result() for tally in tallies]
+    loss = nats / max(1, num_tokens)
+    return Evaluation(
+        val_loss=loss,
+        val_ppl=perplexity(loss),
+        bits_per_byte=nats / math.log(2) / max(1, num_bytes),
+        num_tokens=num_tokens,
+        num_bytes=num_bytes,
+        layers=layers,
+        findings=[found.sentence for found in judge(model, layers)],
+    )
+
+
+@torch.no_grad()
+def evaluate_as_the_seeds(model: Decoder, batches: Iterable[Batch], *, dtype: torch.dtype) -> float:
+    """Nats per position of padded sequences, padding included: what v1-v4 of the seeds call the validation loss.
+
+    A model that was not trained on padding cannot predict it, and no seed asks it to: there, padding counts as free."""
+    was_training, device = model.training, next(model.parameters()).device
+    model.eval()
+    nats, num_positions = 0.0, 0
+    for batch in batches:
+        batch = batch.to(device)
+        with autocast(dtype, device):
+            hidden_BTD = model(batch.tokens_BT, hidden_only=True).hidden_BTD
+            nats_BT = token_nats(model, hidden_BTD, batch.targets_BT)
+        assert batch.seed_counted_BT is not None
+        counted_BT = batch.seed_counted_BT if model.config.data.padding_in_loss else batch.counted_BT
+        nats += float(nats_BT[counted_BT].double().sum())
+        num_positions += int(batch.seed_counted_BT.sum())
+    model.train(was_training)
+    return nats / max(1, num_positions)
+
+
+def validation(data: PreparedData, config: Config) -> EvaluationLoader:
+    """The validation text with every document whole, whatever the layout of training: so losses compare across runs."""
+    return EvaluationLoader(data, in_layout(config, "pack"))
+
+
+def with_seed_loss(evaluation: Evaluation, model: Decoder, data: PreparedData, config: Config, *, dtype: torch.dtype) -> Evaluation:
+    """The evaluation with the seeds' own figure beside it, read in their layout."""
+    loss = evaluate_as_the_seeds(model, EvaluationLoader(data, in_layout(config, "pad")), dtype=dtype)
+    return replace(evaluation, seed_loss=loss, seed_ppl=perplexity(loss))
+
+
+def in_layout(config: Config, layout: str) -> Config:
+    """The configuration with another layout of documents, for reading only."""
+    return config.model_copy(update={"data": config.data.model_copy(update={"layout": layout, "padding_in_loss": False})})
+
+
+def judge(model: Decoder, layers: list[dict[str, float]]) -> list[Finding]:
+    """Which layers have collapsed, and how."""
+    experts = model.config.experts
+    return [
+        finding
+        for number, layer in enumerate(layers)
+        for finding in findings(number, layer, num_experts=experts.num_experts, top_k=experts.top_k)
+    ]
+
+
+def perplexity(loss: float) -> float:
+    """exp(loss); infinite where that is more than a float holds."""
+    return math.exp(loss) if loss < 700 else math.inf

@@ -1,0 +1,84 @@
+"""A run as a whole: from a configuration to a trained model in a folder, and from a folder onwards."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from somelab.config import Config
+from somelab.config.files import digest
+from somelab.data.prepare import PreparedData, Progress, prepare
+from somelab.model.count import count_parameters
+from somelab.runs import RunError, RunFolder
+from somelab.train.callbacks import Callback
+from somelab.train.environment import describe
+from somelab.train.loop import Outcome, Trainer
+from somelab.train.recorders import KeySnapshots, LayerJournal, Samples
+from somelab.train.views import LivePanel, PlainLines
+from somelab.train.world import World, join_world
+
+
+def start(config: Config, out: Path, facts: dict[str, Any], progress: Progress | None = None) -> tuple[RunFolder, Outcome]:
+    """Train a new run in the folder `out`."""
+    world = join_world()
+    data = _prepared(config, world, progress)
+    run = RunFolder(out)
+    if world.is_first:
+        described = {
+            **facts,
+            "config_digest": digest(config),
+            "data": data_facts(data),
+            "parameters": asdict(count_parameters(config)),
+        }
+        run = RunFolder.create(out, config, described, describe(world))
+        data.tokenizer.save(run.tokenizer)
+    world.barrier()
+    return run, Trainer(run, config, data, world, _callbacks()).fit()
+
+
+def go_on(path: Path, which: str = "last", progress: Progress | None = None) -> tuple[RunFolder, Outcome]:
+    """Continue a run where its checkpoint left it, as if nothing had happened."""
+    world = join_world()
+    run = RunFolder.open(path)
+    config, facts = run.config(), run.facts()
+    if any(record["kind"] == "final" for record in run.records("metrics")):
+        raise RunError(f"run {path}: is finished; `somelab eval {path}` measures it, `somelab train` starts another")
+    data = _prepared(config, world, progress)
+    if data.digest != facts["data"]["digest"]:
+        raise RunError(f"run {path}: the data of {config.data.source} has changed since it began; restore it, or train anew")
+    trainer = Trainer(run, config, data, world, _callbacks())
+    trainer.resume_(which)
+    return run, trainer.fit()
+
+
+def _prepared(config: Config, world: World, progress: Progress | None) -> PreparedData:
+    """The first rank prepares; the others then find it done."""
+    data = prepare(config, progress=progress) if world.is_first else None
+    world.barrier()
+    return data if data is not None else prepare(config)
+
+
+def data_facts(data: PreparedData) -> dict[str, Any]:
+    """What was read, in numbers."""
+    return {
+        "source": data.source,
+        "digest": data.digest,
+        "vocab_size": data.tokenizer.vocab_size,
+        "train_documents": data.train.num_documents,
+        "train_tokens": data.train.num_tokens,
+        "train_bytes": data.train.num_bytes,
+        "val_documents": data.val.num_documents,
+        "val_tokens": data.val.num_tokens,
+        "val_bytes": data.val.num_bytes,
+    }
+
+
+def _callbacks() -> list[Callback]:
+    layers = LayerJournal()
+    console = Console()
+    view = LivePanel(layers, console) if console.is_terminal and sys.stdout.isatty() else PlainLines()
+    return [layers, KeySnapshots(), Samples(), view]

@@ -1,0 +1,244 @@
+"""Every engine equals the oracle, outputs and gradients, whatever is trained and however skewed the routing is.
+The oracle itself equals a loop over single tokens.
+
+Shape letters: T tokens, D model width, E experts, K experts per token."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from somelab.config import ExpertsConfig
+from somelab.core.dispatch import ENGINES, engine
+from somelab.core.experts import ExpertPool
+from somelab.errors import ConfigError
+from tests.core.builders import random, tokens_of
+
+TRAINABILITY = ["frozen", "gains", "readout", "lora", "full"]
+FAST = [name for name in ENGINES if name != "reference"]
+D_MODEL, D_FFN = 16, 24
+
+
+class Case(NamedTuple):
+    """A routing: which experts each token goes to."""
+
+    num_experts: int
+    top_k: int
+    choose: Callable[[int, int], Tensor]
+
+
+def uniform(num_tokens: int) -> Callable[[int, int], Tensor]:
+    def choose(num_experts: int, top_k: int) -> Tensor:
+        return torch.rand(num_tokens, num_experts, generator=random(1)).topk(top_k, dim=1).indices
+
+    return choose
+
+
+def zipf(num_tokens: int) -> Callable[[int, int], Tensor]:
+    """Expert i is chosen with probability proportional to 1 / (i + 1): a few do most of the work."""
+
+    def choose(num_experts: int, top_k: int) -> Tensor:
+        share_E = 1 / torch.arange(1, num_experts + 1).float()
+        return torch.multinomial(share_E.expand(num_tokens, -1), top_k, generator=random(2))
+
+    return choose
+
+
+def all_the_same(num_tokens: int) -> Callable[[int, int], Tensor]:
+    """Every token goes to the last K experts; the rest have none."""
+
+    def choose(num_experts: int, top_k: int) -> Tensor:
+        return torch.arange(num_experts - top_k, num_experts).flip(0).repeat(num_tokens, 1)
+
+    return choose
+
+
+CASES = {
+    "uniform": Case(8, 3, uniform(40)),
+    "skewed": Case(16, 4, zipf(60)),
+    "more rows than a bucket": Case(3, 2, zipf(150)),
+    "all tokens the same experts": Case(8, 3, all_the_same(33)),
+    "every expert": Case(5, 5, uniform(20)),
+    "one expert a token": Case(8, 1, zipf(30)),
+    "sixteen experts a token": Case(32, 16, zipf(10)),
+    "hundreds of experts, most without tokens": Case(512, 2, zipf(12)),
+    "one token": Case(8, 3, uniform(1)),
+}
+
+
+def make_pool(case: Case, trainability: str, **settings: Any) -> ExpertPool:
+    """A pool whose biases and trained parts are away from their neutral start, so that each of them is felt."""
+    config = ExpertsConfig(
+        num_experts=case.num_experts,
+        top_k=case.top_k,
+        d_ffn=D_FFN,
+        init="unit",
+        trainability=trainability,  # pyright: ignore[reportArgumentType]
+        lora_rank=3,
+        **settings,
+    )
+    pool = ExpertPool(D_MODEL, config, seed=0, layer=0)
+    rng = random(3)
+    with torch.no_grad():
+        for name, weight in pool.named_parameters():
+            if name not in ("down_EFD", "up_EDF"):
+                weight.add_(0.3 * torch.randn(weight.shape, generator=rng))
+    return pool
+
+
+class Outcome(NamedTuple):
+    output: Tensor
+    gradients: dict[str, Tensor]
+
+
+def run(pool: ExpertPool, engine_name: str, case: Case, *, autocast: bool = False, naive: bool = False) -> Outcome:
+    """Forward, and backward from a random probe. Gradients of x, the gates and all that is trained."""
+    indices_TK = case.choose(case.num_experts, case.top_k)
+    num_tokens = indices_TK.shape[0]
+    x_TD = tokens_of(num_tokens, D_MODEL, seed=4).requires_grad_()
+    gates_TK = torch.rand(indices_TK.shape, generator=random(5)).requires_grad_()
+    pool.config = pool.config.model_copy(update={"engine": engine_name})
+    pool.zero_grad()
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+        output = token_by_token(pool, x_TD, indices_TK, gates_TK) if naive else pool(x_TD, indices_TK, gates_TK)
+    (output.float() * torch.randn(output.shape, generator=random(6))).sum().backward()
+    gradients = {"x": x_TD.grad, "gates": gates_TK.grad}
+    gradients |= {name: weight.grad for name, weight in pool.named_parameters() if weight.requires_grad}
+    assert all(gradient is not None for gradient in gradients.values()), gradients
+    return Outcome(output.detach(), {name: g.clone() for name, g in gradients.items() if g is not None})
+
+
+def token_by_token(pool: ExpertPool, x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor) -> Tensor:
+    """W_up (gains * gelu(W_down x + b_down)) + b_up for one token and one expert at a time, in float64."""
+    outputs: list[Tensor] = []
+    for x, experts, gates in zip(x_TD.double(), indices_TK.tolist(), gates_TK.double()):
+        total: Tensor | float = 0.0
+        for e, gate in zip(experts, gates):
+            down, bias = pool.down_EFD[e].double(), pool.down_bias_EF[e].double()
+            hidden = down @ x + bias
+            if pool.lora_down_in_ERD is not None and pool.lora_down_out_EFR is not None:
+                hidden = hidden + pool.lora_down_out_EFR[e].double() @ (pool.lora_down_in_ERD[e].double() @ x)
+            hidden = 0.5 * hidden * (1 + torch.erf(hidden / 2**0.5))
+            if pool.gains_EF is not None:
+                hidden = hidden * pool.gains_EF[e].double()
+            answer = hidden
+            if pool.readout_DF is not None:
+                answer = pool.readout_DF.double() @ hidden
+            if pool.up_EDF is not None and pool.up_bias_ED is not None:
+                answer = pool.up_EDF[e].double() @ hidden + pool.up_bias_ED[e].double()
+            if pool.lora_up_in_ERF is not None and pool.lora_up_out_EDR is not None:
+                answer = answer + pool.lora_up_out_EDR[e].double() @ (pool.lora_up_in_ERF[e].double() @ hidden)
+            total = total + gate * answer
+        assert isinstance(total, Tensor)
+        outputs.append(total)
+    return torch.stack(outputs)
+
+
+def assert_alike(got: Outcome, wanted: Outcome, error: float) -> None:
+    """Relative to the size of each tensor: single elements near zero say nothing about rounding."""
+    assert got.gradients.keys() == wanted.gradients.keys()
+    pairs = {"output": (got.output, wanted.output)}
+    pairs |= {name: (got.gradients[name], wanted.gradients[name]) for name in wanted.gradients}
+    for name, (a, b) in pairs.items():
+        assert a.shape == b.shape, name
+        assert b.norm() > 0, f"{name}: nothing to compare"
+        distance = float((a.double() - b.double()).norm() / b.double().norm())
+        assert distance < error, f"{name}: relative distance {distance:.2e}"
+
+
+@pytest.mark.parametrize("trainability", TRAINABILITY)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_the_oracle_equals_a_loop_over_tokens(case: Case, trainability: str) -> None:
+    pool = make_pool(case, trainability)
+    assert_alike(run(pool, "reference", case), run(pool, "reference", case, naive=True), error=2e-6)
+
+
+@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize("trainability", TRAINABILITY)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_engines_equal_the_oracle(case: Case, trainability: str, name: str) -> None:
+    pool = make_pool(case, trainability)
+    assert_alike(run(pool, name, case), run(pool, "reference", case), error=2e-6)
+
+
+@pytest.mark.parametrize("storage", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("trainability", TRAINABILITY)
+def test_bf16_compute_stays_near_the_fp32_oracle(trainability: str, name: str, storage: str) -> None:
+    case = CASES["skewed"]
+    pool = make_pool(case, trainability, storage=storage)
+    wanted = run(pool, "reference", case)
+    got = run(pool, name, case, autocast=True)
+    # bf16 keeps 8 bits: 0.4 % a rounding, a few roundings in a row.
+    assert_alike(got, wanted, error=2e-2)
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_bf16_storage_with_fp32_compute_is_exact_to_fp32(name: str) -> None:
+    """Frozen weights are rounded once, when drawn; after that, computing in fp32 loses nothing more."""
+    case = CASES["uniform"]
+    pool = make_pool(case, "frozen", storage="bfloat16")
+    assert pool.down_EFD.dtype == torch.bfloat16
+    assert_alike(run(pool, name, case), run(pool, name, case, naive=True), error=2e-6)
+
+
+@pytest.mark.parametrize("autocast", [False, True])
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("trainability", TRAINABILITY)
+def test_no_tokens_give_no_answers_and_zero_gradients(trainability: str, name: str, autocast: bool) -> None:
+    """A rank may be left without tokens: its backward still has to reach every trained weight, as DDP waits for them."""
+    pool = make_pool(CASES["uniform"], trainability, engine=name)
+    x_TD, gates_TK = torch.zeros(0, D_MODEL, requires_grad=True), torch.zeros(0, 3, requires_grad=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+        output = pool(x_TD, torch.zeros(0, 3, dtype=torch.int64), gates_TK)
+    assert output.shape == (0, D_MODEL)
+    output.float().sum().backward()
+    assert x_TD.grad is not None
+    assert gates_TK.grad is not None
+    for weight in pool.parameters():
+        assert (weight.grad is not None) == weight.requires_grad
+        assert weight.grad is None or not weight.grad.any()
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("trainability", TRAINABILITY)
+def test_frozen_weights_get_no_gradient_and_no_optimizer_state(trainability: str, name: str) -> None:
+    pool = make_pool(CASES["uniform"], trainability)
+    trainable = [weight for weight in pool.parameters() if weight.requires_grad]
+    drawn = [weight for _, weight in pool.drawn_weights()]
+    before = [weight.detach().clone() for weight in drawn]
+    optimizer = torch.optim.AdamW(trainable or [nn.Parameter(torch.zeros(1))], lr=0.1)
+    run(pool, name, CASES["uniform"])
+    optimizer.step()
+    if trainability == "full":
+        assert {id(weight) for weight in drawn} == {id(weight) for weight in trainable}
+        assert all(not torch.equal(weight, old) for weight, old in zip(drawn, before))
+    else:
+        assert all(weight.grad is None for weight in drawn)
+        assert not {id(weight) for weight in drawn} & {id(weight) for weight in optimizer.state}
+        assert all(torch.equal(weight, old) for weight, old in zip(drawn, before))
+    assert len(optimizer.state) == len(trainable)
+    assert len(trainable) == {"frozen": 0, "gains": 1, "readout": 1, "lora": 4, "full": 4}[trainability]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_experts_without_tokens_get_zero_gradient(name: str) -> None:
+    case = CASES["all tokens the same experts"]
+    gradient = run(make_pool(case, "full"), name, case).gradients["down_EFD"]
+    assert not gradient[:5].any()
+    assert all(gradient[e].any() for e in range(5, 8))
+
+
+def test_grouped_mm_names_the_widths_that_it_cannot_do() -> None:
+    config = ExpertsConfig(num_experts=4, d_ffn=20, top_k=2, engine="grouped_mm")
+    pool = ExpertPool(16, config, seed=0, layer=0)
+    with pytest.raises(ConfigError, match=r"experts\.engine = 'grouped_mm'.*d_ffn = 20 must be multiples of 8; .*grouped"):
+        pool(torch.zeros(2, 16), torch.tensor([[0, 1], [1, 2]]), torch.ones(2, 2))
+
+
+def test_auto_is_an_engine() -> None:
+    assert engine("auto") in ENGINES.values()
