@@ -12,8 +12,7 @@ setup: .venv/.ready
 	touch $@
 
 demo: setup
-	$(BIN)/somelab params demo
-	$(BIN)/python -m somelab.demo
+	$(BIN)/somelab train demo
 
 test: setup
 	$(BIN)/python -m pytest -m 'not slow' -n 2

@@ -13,7 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from somelab.config import ExpertsConfig
-from somelab.core.dispatch import ENGINES, engine
+from somelab.core.dispatch import ENGINES
+from somelab.core.dispatch.frozen import can_be_frozen
+from somelab.core.dispatch.rows import arrange
 from somelab.core.experts import ExpertPool
 from somelab.errors import ConfigError
 from tests.core.builders import random, tokens_of
@@ -240,5 +242,48 @@ def test_grouped_mm_names_the_widths_that_it_cannot_do() -> None:
         pool(torch.zeros(2, 16), torch.tensor([[0, 1], [1, 2]]), torch.ones(2, 2))
 
 
-def test_auto_is_an_engine() -> None:
-    assert engine("auto") in ENGINES.values()
+@pytest.mark.parametrize("name", FAST)
+@pytest.mark.parametrize("trainability", ["frozen", "readout"])
+@pytest.mark.parametrize(("x_needs", "gates_need"), [(True, False), (False, True), (False, False)])
+def test_gradients_may_be_wanted_for_one_input_only(name: str, trainability: str, x_needs: bool, gates_need: bool) -> None:
+    """Tokens without gradient (a first layer that is not trained), gates without (one expert), or neither (generation)."""
+    case = CASES["skewed"]
+    pool = make_pool(case, trainability, engine=name)
+    whole = run(pool, name, case)
+    indices_TK = case.choose(case.num_experts, case.top_k)
+    x_TD = tokens_of(indices_TK.shape[0], D_MODEL, seed=4).requires_grad_(x_needs)
+    gates_TK = torch.rand(indices_TK.shape, generator=random(5)).requires_grad_(gates_need)
+    output = pool(x_TD, indices_TK, gates_TK)
+    torch.testing.assert_close(output.detach(), whole.output, rtol=0, atol=1e-6)
+    with torch.no_grad():
+        torch.testing.assert_close(pool(x_TD, indices_TK, gates_TK), whole.output, rtol=0, atol=1e-6)
+    if x_needs or gates_need:
+        (output * torch.randn(output.shape, generator=random(6))).sum().backward()
+    for needs, value, wanted in ((x_needs, x_TD, whole.gradients["x"]), (gates_need, gates_TK, whole.gradients["gates"])):
+        assert (value.grad is not None) == needs
+        if value.grad is not None:
+            torch.testing.assert_close(value.grad, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("trainability", TRAINABILITY)
+def test_auto_takes_the_short_way_where_nothing_is_trained(trainability: str) -> None:
+    weights = make_pool(CASES["uniform"], trainability).weights()
+    assert can_be_frozen(weights) == (trainability in ("frozen", "readout"))
+
+
+@pytest.mark.parametrize(("num_tokens", "bucket"), [(1, 1), (3, 4), (40, 64), (200, 64)])
+def test_rows_fill_the_buckets_of_the_experts_that_have_tokens(num_tokens: int, bucket: int) -> None:
+    indices_TK = zipf(num_tokens)(6, 2)
+    rows = arrange(indices_TK, 6)
+    counts = torch.bincount(indices_TK.flatten(), minlength=6).tolist()
+    assert [expert for expert, _, _ in rows.spans] == [e for e in range(6) if counts[e]]
+    sizes = {expert: end - begin for expert, begin, end in rows.spans}
+    assert all(sizes[e] == -(-counts[e] // bucket) * bucket for e in sizes)
+    gates_TK = torch.rand(indices_TK.shape, generator=random(7)) + 0.1
+    gate_P = rows.gates(gates_TK)
+    assert int((gate_P > 0).sum()) == indices_TK.numel(), "filling rows have gate 0"
+    assert torch.equal(rows.back_to_tokens(gate_P, gates_TK), gates_TK)
+    for expert, begin, end in rows.spans:
+        real = gate_P[begin:end] > 0
+        tokens = rows.token_P[begin:end][real].tolist()
+        assert tokens == (indices_TK == expert).any(dim=1).nonzero()[:, 0].tolist()

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from somelab.config import ExpertsConfig
 from somelab.core.experts import ExpertPool
-from somelab.core.initialisers import GELU_SECOND_MOMENT, INITIALISERS, draw_linear_
+from somelab.core.initialisers import GELU_SECOND_MOMENT, INITIALISERS
 from tests.core.builders import random, tokens_of
 
 WIDTHS = [(96, 160), (160, 96), (33, 7)]
@@ -126,18 +126,6 @@ def test_biases_are_zero(init: str) -> None:
     assert not pool.down_bias_EF.any()
     assert not pool.up_bias_ED.any()
     assert pool.down_EFD.any(dim=1).all(), "and weights are not"
-
-
-def test_a_seeded_linear_follows_its_own_law() -> None:
-    first, second, other = (nn.Linear(50, 40) for _ in range(3))
-    for linear, seed in ((first, 1), (second, 1), (other, 2)):
-        draw_linear_(linear, random(seed))
-    assert torch.equal(first.weight, second.weight)
-    assert torch.equal(first.bias, second.bias)
-    assert not torch.equal(first.weight, other.weight)
-    for parameter in first.parameters():
-        assert parameter.abs().max() <= 1 / math.sqrt(50)
-        assert parameter.abs().max() > 0.8 / math.sqrt(50)
 
 
 def unit_rms(x_TD: Tensor) -> Tensor:

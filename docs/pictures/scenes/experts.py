@@ -25,7 +25,7 @@ def draw() -> Canvas:
         960,
         446,
         "Experts: what is frozen and what is trained",
-        f"One expert of a layer of {NUM_EXPERTS}, width {D_MODEL}, hidden width {D_FFN} (run A1); trained of all weights of the layer.",
+        f"One expert of a layer of {NUM_EXPERTS}, width {D_MODEL}, hidden width {D_FFN} (run A1). Trained of all weights.",
     )
     for index, (kind, words) in enumerate(KINDS):
         x = 32 + index * 181

@@ -16,7 +16,7 @@ def draw() -> Canvas:
     canvas = Canvas(
         960,
         432,
-        "Perplexity: padding is easy to predict, and counting it makes any model look good",
+        "Perplexity: counting padding makes any model look good",
         f"Left: eight stories of about {STORY} tokens, padded to {SEQ_LEN}. Right: one model, as more padding is counted.",
     )
     lengths = torch.normal(float(STORY), 45.0, (8,), generator=torch.Generator().manual_seed(1)).round().int().tolist()

@@ -41,7 +41,7 @@ def draw() -> Canvas:
 
 
 def _draw_legend(canvas: Canvas) -> None:
-    for x, colour, words in ((778, ORANGE, "trained by gradient"), (940, FROZEN, "frozen"), (1030, GREEN, "moved by gravity")):
+    for x, colour, words in ((778, ORANGE, "trained by gradient"), (946, FROZEN, "frozen"), (1032, GREEN, "moved by gravity")):
         canvas.circle((x, 46), 5.5, fill=colour)
         canvas.text(x + 12, 50.5, words, size=13, fill=MUTED)
 
@@ -75,7 +75,7 @@ def _draw_map(canvas: Canvas, sky: Galaxy) -> None:
     x, y, width, height = MAP
     canvas.rect(x, y, width, height, radius=14, fill=NIGHT, stroke=GREEN, stroke_width=2)
     canvas.text(x + 18, y + 28, "key store", size=14, weight=700, fill=NIGHT_TEXT)
-    canvas.text(x + 90, y + 28, f"{NUM_EXPERTS} keys", size=12.5, fill=PALE)
+    canvas.text(x + 104, y + 28, f"{NUM_EXPERTS} keys", size=12.5, fill=PALE)
     places = [_place(sky, point) for point in sky.keys_EP.tolist()]
     chosen = [int(expert) for expert in sky.chosen_K]
     query = _place(sky, sky.query_P.tolist())

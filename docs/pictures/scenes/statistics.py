@@ -79,7 +79,7 @@ def _draw_pairs(canvas: Canvas, pairs_EE: Tensor) -> None:
 
 
 def _draw_sums(canvas: Canvas, keys_ED: Tensor, tokens_TD: Tensor, statistics: RoutingStatistics) -> None:
-    disk = Disk(canvas, 684, 92, 244, caption="S / n: mean query of each expert")
+    disk = Disk(canvas, 684, 92, 244, caption="S / n: mean queries")
     disk.queries(tokens_TD, radius=3)
     for expert in range(NUM_EXPERTS):
         disk.key(keys_ED[expert], SHADES[expert], radius=6)

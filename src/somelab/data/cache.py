@@ -33,10 +33,11 @@ def cache_root(cache_dir: Path | None = None) -> Path:
         ) from None
 
 
-def build_once(folder: Path, build: Callable[[Path], None]) -> None:
-    """Make `folder` by letting `build` fill it, unless it is there. Of several processes one builds, the others wait."""
+def build_once(root: Path, name: str, build: Callable[[Path], None]) -> Path:
+    """The folder of that name, which `build` fills unless it is there. Of several processes one builds, the others wait."""
+    folder = root / "prepared" / name
     if folder.is_dir():
-        return
+        return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _locked(folder.with_name(f".{folder.name}.lock")):
@@ -45,10 +46,11 @@ def build_once(folder: Path, build: Callable[[Path], None]) -> None:
     except OSError as error:
         raise ConfigError(
             VARIABLE,
-            str(folder.parent),
+            str(root),
             f"prepared data cannot be written there ({error.strerror or error})",
             f"set {VARIABLE} to a folder that can be written and has space",
         ) from None
+    return folder
 
 
 def _build(folder: Path, build: Callable[[Path], None]) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from somelab.config import Config
 from somelab.data.cache import build_once, cache_root
 from somelab.data.sources import Source, open_source
-from somelab.data.tokenizer import END_OF_TEXT_ID, Tokenizer
+from somelab.data.tokenizer import END_OF_TEXT_ID, Tokenizer, check_vocab_size
 from somelab.errors import SomelabError
 
 FORMAT = 1
@@ -68,6 +68,7 @@ class PreparedData:
 
 def prepare(config: Config, cache_dir: Path | None = None, progress: Progress | None = None) -> PreparedData:
     """The data of a run, with a tokenizer of `model.vocab_size` trained on its training text; from the cache if there."""
+    check_vocab_size(config.model.vocab_size)
     source = open_source(config.data)
     report = progress or _silent
 
@@ -114,8 +115,7 @@ def _built_once(
     source: Source, settings: Mapping[str, object], build: Callable[[Path], None], cache_dir: Path | None
 ) -> PreparedData:
     key = json.dumps({"format": FORMAT, "source": source.identity, **settings}, sort_keys=True)
-    folder = cache_root(cache_dir) / "prepared" / hashlib.blake2b(key.encode(), digest_size=10).hexdigest()
-    build_once(folder, build)
+    folder = build_once(cache_root(cache_dir), hashlib.blake2b(key.encode(), digest_size=10).hexdigest(), build)
     # The same content may have been prepared under another name.
     return replace(open_prepared(folder), source=source.name)
 

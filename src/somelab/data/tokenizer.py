@@ -34,6 +34,12 @@ def _byte_of_letter() -> dict[str, int]:
 _BYTES = _byte_of_letter()
 
 
+def check_vocab_size(vocab_size: int) -> None:
+    if vocab_size < SMALLEST_VOCABULARY:
+        remedy = f"choose {SMALLEST_VOCABULARY} or more"
+        raise ConfigError("model.vocab_size", vocab_size, "has no room for the 256 bytes and 2 special tokens", remedy)
+
+
 class Tokenizer:
     """Text to tokens and back. Ids 0 and 1 are the end of a text and padding; they come from `prepare` and the loader only."""
 
@@ -47,13 +53,7 @@ class Tokenizer:
     @classmethod
     def train(cls, documents: Iterable[str], vocab_size: int) -> Tokenizer:
         """A vocabulary of at most `vocab_size` tokens; a short text may not have pairs enough to fill it."""
-        if vocab_size < SMALLEST_VOCABULARY:
-            raise ConfigError(
-                "model.vocab_size",
-                vocab_size,
-                "has no room for the 256 bytes and 2 special tokens",
-                f"choose {SMALLEST_VOCABULARY} or more",
-            )
+        check_vocab_size(vocab_size)
         inner = tokenizers.Tokenizer(models.BPE())
         inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         inner.decoder = decoders.ByteLevel()

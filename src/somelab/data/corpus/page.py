@@ -10,7 +10,7 @@ from somelab.data.corpus.chance import Chance
 from somelab.data.corpus.labels import Document, Role, WordClass
 from somelab.data.corpus.lexicon import BAGS
 from somelab.data.corpus.pattern import Alternatives, BagSlot, CastSlot, Fixed, Node, compile_pattern
-from somelab.data.corpus.phrase import CAPITAL, NEW_LINE, Piece, Referent, join
+from somelab.data.corpus.phrase import CAPITAL, CLOSE_QUOTE, MARKS, NEW_LINE, OPEN_QUOTE, Piece, Referent, join
 
 Pattern = str
 Patterns = Sequence[Pattern]
@@ -40,6 +40,17 @@ class Page:
     def maybe(self, percent: int, *patterns: Pattern) -> None:
         if self.chance.happens(percent):
             self.say(*patterns)
+
+    def quote(self, words: Pattern, tag: Pattern = "") -> None:
+        """Add a line of speech. With a tag (said Tom) its full stop becomes a comma and the tag ends the sentence."""
+        self._pieces.append(OPEN_QUOTE)
+        self._write(compile_pattern(words))
+        if tag and self._pieces[-1].text == ".":
+            self._pieces[-1] = MARKS[","]
+        self._pieces.append(CLOSE_QUOTE)
+        if tag:
+            self._write(compile_pattern(tag))
+            self._pieces.append(MARKS["."])
 
     def phrase(self, pattern: Pattern, role: Role | None = None) -> Referent:
         """A part of a sentence, fixed now: the same words wherever the referent is used. Its roles are its own."""

@@ -91,14 +91,14 @@ TASKS = (
     ),
     Task(
         "How to/t make a {craft@patient} from {material@instrument} .",
-        {"craft": "bag craft", "material": "bag material", "colour": "bag colour", "pieces": "count 3 9", "long": "measure centimetre 10 60", "time": "measure minute 10 60", "string": "bag colour"},
+        {"craft": "bag craft", "material": "bag craft_material", "colour": "bag colour", "pieces": "count 3 9", "long": "measure centimetre 10 60", "time": "measure minute 10 60", "string": "bag colour"},
         ("{pieces} pieces@patient of {material@patient}", "some glue@patient", "a tin@patient of {colour} paint@patient", "a {string} string@patient"),
         (
             ("Measure the {material@patient} : each/d piece@experiencer should be {long} long/a .", "Draw the shape@patient of the {craft@topic} on the {material@place} ; {long} is long/a enough/r ."),
             ("Cut out/t all/d {pieces} pieces@patient (with care@manner|with sharp scissors@instrument|along/p the line@place) .", "Ask someone@recipient to/t help you@patient cut the {pieces} pieces@patient ."),
             ("Glue/v the pieces@patient together/r , one/o@patient after/p the other/o@patient .", "Put glue@patient on the edges@place and press the {pieces} pieces@patient together/r ."),
             ("Wait {time} , until/c the glue@experiencer is hard/a .", "Let the {craft@agent} dry/v for {time} ."),
-            ("Paint it@patient {colour} (, with <colour> (spots|stripes|stars)@instrument|) .", "Now comes the {colour} paint@topic : paint the {craft@patient} on both sides@place ."),
+            ("Paint it@patient {colour} (, with <colour> (spots|stripes|stars)@instrument|) .", "^ Now comes the {colour} paint@topic : paint the {craft@patient} on both sides@place ."),
             ("Make a hole@patient in the top@place and pull the {string} string@patient through/r .", "Tie the {string} string@patient to/p the {craft@place} and hang it@patient (over your bed@place|in the window@place|in a tree@place) ."),
         ),
         (
@@ -146,9 +146,9 @@ TASKS = (
     Task(
         "How to/t learn a song@patient on the {instrument@instrument} .",
         {"instrument": "bag instrument", "lines": "count 3 8", "time": "measure minute 10 45", "days": "measure week 1 6", "times": "count 3 12"},
-        ("{instrument.a@patient}", "the notes@patient of a (short/a|simple|well-known) song@topic", "{time} a day@time"),
+        ("{instrument.a@patient}", "the notes@patient of a (short/a|simple|well-known) song@topic", "a quiet place@patient"),
         (
-            ("Listen to/p the song@patient {times} times@quantity before/c you@agent (begin|play/v) .", "Sing/v the song@patient first/r , {times} times@quantity if you@agent can ."),
+            ("Listen to/p the song@patient {times} times@quantity before/c you@agent (begin|play/v) .", "Sing/v the song@patient yourself@agent , {times} times@quantity if you@agent can ."),
             ("Tune/v the {instrument@patient} (with care@manner|with a friend@companion|) .", "Sit straight/r and hold the {instrument@patient} (loosely|firmly|well/r) ."),
             ("^ The song@experiencer has/v {lines} lines@patient : learn only the first/a line@patient today .", "Learn one/m of the {lines} lines@patient at a time@time ."),
             ("Play/v it@patient slowly , {times} times@quantity , and count aloud .", "^ Begin slowly . Play/v each/d line@patient {times} times@quantity without a mistake@manner ."),
@@ -207,7 +207,7 @@ TASKS = (
             ("Build a small tent@patient of twigs@topic in the middle@place .", "Put (paper|bark|straw)@patient and the thin twigs@patient in the middle@place ."),
             ("Light/v it@patient with a match@instrument and blow (gently|softly) .", "Strike a match@patient , light/v the paper@patient , and wait until/c the twigs@agent burn ."),
             ("Add the {wood@attribute} logs@patient one/o@patient by/p one/o@patient , all/d {logs} of them@patient .", "^ When the fire@agent burns well/r , add the {logs} {wood@attribute} logs@patient ."),
-            ("Now you@agent can (toast|roast) {snack.many@patient} on sticks@instrument .", "Sit around it@place and (toast|roast) your {snack.many@patient} ."),
+            ("^ Now you@agent can (toast|roast) {snack.many@patient} on sticks@instrument .", "Sit around it@place and (toast|roast) your {snack.many@patient} ."),
         ),
         (
             "After/p {time} , pour the water@patient over the fire@place and stir the ash@patient .",

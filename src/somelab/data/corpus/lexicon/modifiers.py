@@ -34,7 +34,7 @@ ADJECTIVES = {
     "difficulty_easy": "easy, simple, quick, light, filling, old-fashioned",
     "cloth": "woollen, cotton, silk, linen, velvet, leather, felt, knitted, tweed, denim",
     "matter": "wooden, tin, copper, brass, glass, iron, clay, porcelain, pewter, stone, bamboo, wicker, marble, bronze",
-    "plain": """plastic, beautiful, easier, well-known, angry, cross, comfortable, funny, interesting, sleepy, tasty, gone, used, floured, salted, healthy, firm, beaten, done, slower, second, dense, fierce, gusty, noisy, stout, showery, unsettled, violent, warmest, coldest, hottest, coolest, still, ready, safe, sure, late, early, alone, tired, hungry, thirsty, sick, ill, well, better, best, worse, worst, right, wrong, true, same, different, other, own,
+    "plain": """lost-property, plastic, beautiful, easier, well-known, angry, cross, comfortable, funny, interesting, sleepy, tasty, gone, used, floured, salted, healthy, firm, beaten, done, slower, second, dense, fierce, gusty, noisy, stout, showery, unsettled, violent, warmest, coldest, hottest, coolest, still, ready, safe, sure, late, early, alone, tired, hungry, thirsty, sick, ill, well, better, best, worse, worst, right, wrong, true, same, different, other, own,
         next, last, first, second, third, fourth, fifth, only, special, favourite, whole, full, open, closed, shut, broken, torn, lost, missing, stuck, wet, hot, cool,
         loud, low, high, deep, thick, thin, heavy, light, strong, weak, fast, slow, quick, sharp, round, square, straight, loose, tight, free, busy, rich, poor, dear,
         possible, important, useful, strange, secret, sudden, clear, fair, gold, cheap, expensive, sore, fresh, ripe, raw, boiling, preheated, remaining, large, medium, extra,
