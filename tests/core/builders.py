@@ -37,8 +37,8 @@ def small_layer(
     **where: Any,
 ) -> SomeLayer:
     """Eight experts of width 24, three a token, unless told otherwise."""
-    pool = ExpertsConfig(**{"num_experts": 8, "d_ffn": 24, "top_k": 3, "init": "unit", **(experts or {})})
-    return SomeLayer(d_model, pool, RouterConfig(**(router or {})), GravityConfig(**(gravity or {})), **where)
+    pool: dict[str, Any] = {"num_experts": 8, "d_ffn": 24, "top_k": 3, "init": "unit", **(experts or {})}
+    return SomeLayer(d_model, ExpertsConfig(**pool), RouterConfig(**(router or {})), GravityConfig(**(gravity or {})), **where)
 
 
 def routing_of(
@@ -50,7 +50,9 @@ def routing_of(
     """A routing decided by hand. Gates are even and raw queries equal the queries where they are not given."""
     indices_TK = torch.as_tensor(indices)
     queries_TD = torch.as_tensor(queries, dtype=torch.float32)
-    gates_TK = torch.full(indices_TK.shape, 1 / indices_TK.shape[1]) if gates is None else torch.as_tensor(gates, dtype=torch.float32)
+    gates_TK = (
+        torch.full(indices_TK.shape, 1 / indices_TK.shape[1]) if gates is None else torch.as_tensor(gates, dtype=torch.float32)
+    )
     raw_TD = queries_TD if raw_queries is None else torch.as_tensor(raw_queries, dtype=torch.float32)
     return Routing(indices_TK, gates_TK, queries_TD, raw_TD, torch.zeros(()))
 
@@ -74,7 +76,9 @@ def state_of(keys: Sequence[Sequence[float]], usage: Sequence[float] | None = No
     return KeyState(keys_ED, usage_E, zeros_E.clone(), zeros_E.clone(), torch.zeros(d_model), born_E, keys_ED)
 
 
-def moment_of(config: GravityConfig, state: KeyState, *, step: int = 0, progress: float = 0.0, layer: int = 0, depth: int = 1) -> Moment:
+def moment_of(
+    config: GravityConfig, state: KeyState, *, step: int = 0, progress: float = 0.0, layer: int = 0, depth: int = 1
+) -> Moment:
     return Moment(config, layer, depth, step, progress, 0, state.keys_ED)
 
 

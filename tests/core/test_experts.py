@@ -21,8 +21,8 @@ NUM_EXPERTS, D_MODEL, D_FFN = 7, 12, 20
 
 
 def make_pool(init: str = "default", *, seed: int = 3, layer: int = 1, **settings: Any) -> ExpertPool:
-    config = ExpertsConfig(**{"num_experts": NUM_EXPERTS, "d_ffn": D_FFN, "top_k": 2, "init": init, **settings})
-    return ExpertPool(D_MODEL, config, seed=seed, layer=layer)
+    whole: dict[str, Any] = {"num_experts": NUM_EXPERTS, "d_ffn": D_FFN, "top_k": 2, "init": init, **settings}
+    return ExpertPool(D_MODEL, ExpertsConfig(**whole), seed=seed, layer=layer)
 
 
 def spoil_(pool: ExpertPool) -> None:

@@ -106,6 +106,7 @@ def test_a_reborn_key_has_no_past() -> None:
     assert which_R.unique().numel() == 2, "each takes another query"
     assert torch.equal(store.keys_ED[[0, 2, 3, 5]], old_ED[[0, 2, 3, 5]])
     assert report.max_drift == 0.0, "a rebirth is no drift"
+    assert int(store.respawns) == 2
 
 
 def test_respawn_noise_is_a_setting() -> None:

@@ -16,9 +16,9 @@ from somelab.core.layer import SomeLayer
 from tests.core.builders import buffers_of, same_bits, small_layer, tokens_of
 
 LIVELY: dict[str, Any] = {
-    "alpha": 0.2,
-    "beta": 0.2,
-    "delta": 0.4,
+    "alpha": 0.005,
+    "beta": 0.001,
+    "delta": 0.1,
     "warmup_steps": 1,
     "theta_percentile": 0.4,
     "norm": "clamp",
@@ -30,9 +30,7 @@ LIVELY: dict[str, Any] = {
 
 
 def lively_layer(seed: int = 0, **gravity: Any) -> SomeLayer:
-    return small_layer(
-        router={"kind": "mlp", "centre_queries": True, "temperature": 0.2}, gravity={**LIVELY, **gravity}, seed=seed
-    )
+    return small_layer(router={"kind": "mlp", "centre_queries": True, "temperature": 0.2}, gravity={**LIVELY, **gravity}, seed=seed)
 
 
 def train_(layer: SomeLayer, num_steps: int) -> Tensor:
@@ -105,6 +103,7 @@ def test_the_same_seed_gives_the_same_bits() -> None:
     assert torch.equal(train_(first, 20), train_(second, 20))
     assert same_bits(buffers_of(first), buffers_of(second))
     assert first.keystore.born_E.max() >= 0, "a rebirth was part of it"
+    assert first.keystore.born_E.min() == -1, "and a key that only moved"
 
 
 def test_another_seed_gives_others() -> None:
@@ -119,13 +118,15 @@ def test_layers_of_one_model_differ() -> None:
     first, second = (small_layer(layer=layer, num_layers=2) for layer in (0, 1))
     assert first.experts.digest() != second.experts.digest()
     assert not torch.equal(first.keystore.keys_ED, second.keystore.keys_ED)
-    assert not torch.equal(first.router.linears[0].weight, second.router.linears[0].weight)
+    assert not torch.equal(first.state_dict()["router.linears.0.weight"], second.state_dict()["router.linears.0.weight"])
 
 
 @pytest.mark.parametrize("trainability", ["frozen", "gains", "readout", "lora", "full"])
 def test_global_randomness_is_left_alone(trainability: str) -> None:
     states = torch.get_rng_state(), python_random.getstate(), str(np.random.get_state())  # noqa: NPY002
-    layer = small_layer(experts={"trainability": trainability}, router={"kind": "mlp"}, gravity={**LIVELY, "alpha": 0.0, "beta": 0.0})
+    layer = small_layer(
+        experts={"trainability": trainability}, router={"kind": "mlp"}, gravity={**LIVELY, "alpha": 0.0, "beta": 0.0}
+    )
     layer.keystore.keys_ED[0] *= 0.01
     layer(tokens_of(20, 16))
     report = layer.apply_gravity_()
@@ -171,7 +172,7 @@ def test_a_layer_runs_in_bf16_with_keys_in_fp32() -> None:
         output = layer(x_TD)
         output.mixture.float().square().mean().backward()
         layer.apply_gravity_()
-    assert float((output.mixture.float() - exact).norm() / exact.norm()) < 0.1
+    assert float((output.mixture.float() - exact).detach().norm() / exact.detach().norm()) < 0.1
     fp32 = [layer.keystore.keys_ED, layer.keystore.usage_E, layer.statistics.pull_sum_ED, output.routing.gates_TK]
     assert all(tensor.dtype == torch.float32 for tensor in fp32)
     torch.testing.assert_close(layer.keystore.keys_ED.norm(dim=1), torch.ones(8))

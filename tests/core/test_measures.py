@@ -47,9 +47,7 @@ def test_gini_is_the_mean_difference(use: list[float]) -> None:
     assert gini(torch.tensor(use)) == pytest.approx(wanted, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("use", "bits"), [([5.0] * 8, 3.0), ([0.0, 7.0, 0.0], 0.0), ([2.0, 1.0, 1.0], 1.5), ([0.0, 0.0], 0.0)]
-)
+@pytest.mark.parametrize(("use", "bits"), [([5.0] * 8, 3.0), ([0.0, 7.0, 0.0], 0.0), ([2.0, 1.0, 1.0], 1.5), ([0.0, 0.0], 0.0)])
 def test_entropy_and_effective_experts(use: list[float], bits: float) -> None:
     assert entropy_bits(torch.tensor(use)) == pytest.approx(bits)
     assert effective_experts(torch.tensor(use)) == pytest.approx(2**bits)

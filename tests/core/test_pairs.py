@@ -40,7 +40,9 @@ def test_by_hand() -> None:
         assert not pairs.pairs().count_P.numel()
 
 
-@given(num_experts=st.integers(1, 9), top_k=st.integers(1, 5), sizes=st.lists(st.integers(0, 7), max_size=4), seed=st.integers(0, 999))
+@given(
+    num_experts=st.integers(1, 9), top_k=st.integers(1, 5), sizes=st.lists(st.integers(0, 7), max_size=4), seed=st.integers(0, 999)
+)
 def test_list_and_table_agree(num_experts: int, top_k: int, sizes: list[int], seed: int) -> None:
     top_k = min(top_k, num_experts)
     table, listed = PairCounts(num_experts, sparse=False), PairCounts(num_experts, sparse=True)
@@ -74,7 +76,8 @@ def test_the_rules_give_the_same_keys(settings: dict[str, Any]) -> None:
     queries_TD = torch.nn.functional.normalize(torch.randn(30, 5, generator=random(3)), dim=1)
     keys: list[torch.Tensor] = []
     for form in ("dense", "sparse"):
-        config = GravityConfig(**{"beta": 0.05, "pairs": form, **settings})
+        whole: dict[str, Any] = {"beta": 0.05, "pairs": form, **settings}
+        config = GravityConfig(**whole)
         store = KeyStore(7, 5, config, seed=0)
         store.apply_(seen_of(config, 7, routing_of(indices_TK, queries_TD)))
         keys.append(store.keys_ED.clone())

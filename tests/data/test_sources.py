@@ -59,6 +59,8 @@ def test_identity_is_the_content_not_the_name(tmp_path: Path) -> None:
     first, second = write(tmp_path / "a.txt", "x\n\ny"), write(tmp_path / "other" / "b.txt", "x\n\ny")
     assert source_of(first).identity == source_of(second).identity
     assert source_of(first).identity == source_of(first, text_column="body").identity
+    rows = write_rows(tmp_path / "a.jsonl", ["x", "y"])
+    assert source_of(rows).identity != source_of(rows, text_column="id").identity  # of tables the column is part of it
     write(second, "x\n\nz")
     assert source_of(first).identity != source_of(second).identity
 

@@ -29,8 +29,10 @@ from tests.property.gravity_worlds import (
 
 
 @settings(max_examples=400)
-@given(world=worlds, chosen=settings_of_rules, theta=thetas, centre=st.booleans())
-def test_any_settings_agree_with_the_slow_version(world: World, chosen: dict[str, Any], theta: dict[str, float], centre: bool) -> None:
+@given(world=worlds(), chosen=settings_of_rules, theta=thetas, centre=st.booleans())
+def test_any_settings_agree_with_the_slow_version(
+    world: World, chosen: dict[str, Any], theta: dict[str, float], centre: bool
+) -> None:
     assume(compare_run(world, config_of(chosen, theta), centre=centre))
 
 
@@ -65,14 +67,22 @@ def test_every_crossing_of_the_versions_agrees(usage: Any, inertia: Any, norm: A
     compared = 0
     for seed in range(4):
         world = World(
-            num_experts=6, d_model=3, top_k=3, num_tokens=8, num_layers=1, layer=0, seed=seed, share_counted=0.8, used_before=seed > 1
+            num_experts=6,
+            d_model=3,
+            top_k=3,
+            num_tokens=8,
+            num_layers=1,
+            layer=0,
+            seed=seed,
+            share_counted=0.8,
+            used_before=seed > 1,
         )
         compared += compare_run(world, config, num_steps=4)
     assert compared >= 3
 
 
 @settings(max_examples=100)
-@given(world=worlds, by=st.sampled_from(["all", "winner", "gate"]), pairs=st.sampled_from(["dense", "sparse"]))
+@given(world=worlds(), by=st.sampled_from(["all", "winner", "gate"]), pairs=st.sampled_from(["dense", "sparse"]))
 def test_statistics_agree_with_counting(world: World, by: Any, pairs: Any) -> None:
     tokens = draw_tokens(world, np.random.default_rng(world.seed))
     config = GravityConfig(attraction_by=by, pairs=pairs)

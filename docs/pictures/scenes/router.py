@@ -12,7 +12,8 @@ from drawing.palette import BLUE, FAINT, GRID, MUTED, ORANGE
 from torch.nn import functional as F
 
 from somelab.config import RouterConfig
-from somelab.core.router import Router, Routing, gate_entropy
+from somelab.core.measures import gate_entropy
+from somelab.core.router import Router, Routing
 
 D_MODEL, NUM_EXPERTS, TOP_K = 64, 24, 4
 KINDS = (

@@ -50,6 +50,7 @@ def run(arguments: Arguments) -> None:
         config = at_length(config, arguments.seq_len)
     if arguments.data is None:
         data = prepare(config, progress=progress_printer())
+        folder.check_data(data.digest)
     else:
         config = config.model_copy(update={"data": config.data.model_copy(update={"source": arguments.data})})
         data = prepare_with(trained.tokenizer, config, progress=progress_printer(), whole=True)

@@ -35,8 +35,8 @@ class Arguments:
     """Which checkpoint: last or best."""
     trace: bool = False
     """Show the experts of every token."""
-    layers: tuple[int, ...] = ()
-    """Which layers the trace shows. Without it: the first, the middle and the last."""
+    layers: str | None = None
+    """Which layers the trace shows, e.g. 0,2,5. Without it: the first, the middle and the last."""
     json: bool = False
     """Print JSON."""
 
@@ -53,6 +53,7 @@ def run(arguments: Arguments) -> None:
     prompt = trained.tokenizer.encode(arguments.prompt)
     if not prompt:
         raise ConfigError("--prompt", arguments.prompt, "is empty", "give at least one character")
+    layers = shown_layers(trained, arguments.layers)
     made = generate(
         trained.model,
         prompt,
@@ -66,7 +67,6 @@ def run(arguments: Arguments) -> None:
     )
     (tokens,) = made.tokens
     text = trained.tokenizer.decode([token for token in tokens if token != END_OF_TEXT_ID])
-    layers = shown_layers(trained, arguments.layers)
     trace = made.traces[0] if made.traces else None
     if arguments.json:
         record: dict[str, Any] = {"prompt": arguments.prompt, "text": text, "tokens": tokens}
@@ -87,14 +87,17 @@ def run(arguments: Arguments) -> None:
         print_trace(trained, tokens, trace, layers)
 
 
-def shown_layers(trained: TrainedModel, wanted: tuple[int, ...]) -> tuple[int, ...]:
+def shown_layers(trained: TrainedModel, wanted: str | None) -> tuple[int, ...]:
     from somelab.errors import ConfigError
 
     num_layers = trained.config.model.num_layers
-    for layer in wanted:
-        if not 0 <= layer < num_layers:
-            raise ConfigError("--layers", layer, f"the model has layers 0 to {num_layers - 1}", "choose among them")
-    return wanted or tuple(dict.fromkeys((0, num_layers // 2, num_layers - 1)))
+    if wanted is None:
+        return tuple(dict.fromkeys((0, num_layers // 2, num_layers - 1)))
+    known = {str(layer): layer for layer in range(num_layers)}
+    names = [name.strip() for name in wanted.split(",")]
+    if any(name not in known for name in names):
+        raise ConfigError("--layers", wanted, f"the model has layers 0 to {num_layers - 1}", "choose among them, e.g. 0,1")
+    return tuple(known[name] for name in names)
 
 
 def print_trace(trained: TrainedModel, tokens: list[int], trace: Trace, layers: tuple[int, ...]) -> None:

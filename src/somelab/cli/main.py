@@ -32,6 +32,7 @@ VERBS: dict[str, Verb] = {
     "eval": Verb("somelab.cli.evaluate", "measure a trained run: loss, bits per byte, every layer", "models"),
     "generate": Verb("somelab.cli.generate", "continue a prompt, with the experts of each token", "models"),
     "doctor": Verb("somelab.cli.doctor", "say what this machine can do and what is missing", "this machine"),
+    "bench": Verb("somelab.cli.bench", "measure speed and memory, beside the notebooks' way and peers", "this machine"),
 }
 
 EXAMPLES = (

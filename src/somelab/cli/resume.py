@@ -11,7 +11,7 @@ import tyro
 
 @dataclass(frozen=True)
 class Arguments:
-    """Continue a run that was stopped or killed."""
+    """Continue a run that was stopped or killed. Ctrl-C stops it again, as it does `train`."""
 
     run: Annotated[Path, tyro.conf.Positional]
     """The run folder."""
@@ -19,9 +19,9 @@ class Arguments:
     """Which checkpoint to go on from: last or best."""
 
 
-def run(arguments: Arguments) -> None:
+def run(arguments: Arguments) -> int:
     from somelab.cli.summary import conclude, progress_printer
     from somelab.train.session import go_on
 
     folder, outcome = go_on(arguments.run, arguments.checkpoint, progress_printer())
-    conclude(folder, outcome)
+    return conclude(folder, outcome)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from somelab.runs import RunFolder
     from somelab.train.loop import Outcome
 
+INTERRUPTED = 130  # as a shell has it for Ctrl-C
 FIGURES = (
     ("val_loss", "nats per token that carries meaning", ".4f"),
     ("val_ppl", "its exponential", ".2f"),
@@ -35,12 +36,19 @@ def progress_printer() -> Callable[[str, int], None]:
     return report
 
 
-def conclude(run: RunFolder, outcome: Outcome) -> None:
-    """The end of `train` and `resume`."""
+def conclude(run: RunFolder, outcome: Outcome) -> int:
+    """The end of `train` and `resume`: what came of it, and the exit code. A run that was stopped is no success to build on."""
+    interrupted = outcome.reason == "interrupted"
+    if outcome.is_first and interrupted:
+        step = outcome.state.step
+        console().print(f"stopped after step {step:,}; saved. Go on with: somelab resume {run.path}", soft_wrap=True)
+    elif outcome.is_first:
+        _print_end(run, outcome)
+    return INTERRUPTED if interrupted else 0
+
+
+def _print_end(run: RunFolder, outcome: Outcome) -> None:
     out = console()
-    if outcome.reason == "interrupted":
-        out.print(f"stopped after step {outcome.state.step:,}; saved. Go on with: somelab resume {run.path}", soft_wrap=True)
-        return
     assert outcome.evaluation is not None
     print_evaluation(outcome.evaluation.record())
     samples = run.records("samples")

@@ -16,7 +16,8 @@ DEFAULT_PRESET = "demo"
 
 @dataclass(frozen=True)
 class Arguments(Choice):
-    """Train a model. Without a preset: `demo`."""
+    """Train a model. Without a preset: `demo`. Ctrl-C (or SIGTERM) finishes the step at hand, saves, and ends with exit code 130;
+    `somelab resume` then goes on as if nothing had happened."""
 
     preset: Annotated[str | None, tyro.conf.Positional] = None
     """Which preset to train; `somelab presets` lists them."""
@@ -49,7 +50,7 @@ class Arguments(Choice):
         return {**given, **self.overrides}
 
 
-def run(arguments: Arguments) -> None:
+def run(arguments: Arguments) -> int:
     from dataclasses import replace
 
     from somelab.cli.summary import conclude, progress_printer
@@ -63,7 +64,7 @@ def run(arguments: Arguments) -> None:
 
     facts = {"name": out.name, "preset": chosen.preset.name if chosen.preset else None, "scale": arguments.scale}
     folder, outcome = start(chosen.config, out, facts, progress_printer())
-    conclude(folder, outcome)
+    return conclude(folder, outcome)
 
 
 def free_folder(name: str) -> Path:

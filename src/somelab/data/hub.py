@@ -3,7 +3,9 @@ Whatever goes wrong on the way there ends in one line that says what to give ins
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import logging
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
 
 from somelab.errors import ConfigError, SomelabError, nearest
@@ -36,7 +38,8 @@ def load_splits(source: str, name: HubName) -> Mapping[str, Any]:
             f"reading {source} needs the datasets library; run `pip install 'somelab[data]'`, or give --data FILE.txt"
         ) from None
     try:
-        return cast(Mapping[str, Any], datasets.load_dataset(name.dataset, name.configuration))
+        with _without_warnings("huggingface_hub"):
+            return cast(Mapping[str, Any], datasets.load_dataset(name.dataset, name.configuration))
     except (OSError, ValueError, RuntimeError) as error:  # no network, no such dataset, no such configuration
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:160].rstrip(" .:")
         raise ConfigError(
@@ -45,6 +48,18 @@ def load_splits(source: str, name: HubName) -> Mapping[str, Any]:
             f"{'is no path here, and ' if '/' in source else ''}cannot be had from the Hub ({reason})",
             "check the name and the network, or give text of your own: --data FILE.txt",
         ) from None
+
+
+@contextmanager
+def _without_warnings(library: str) -> Generator[None]:
+    """Out of reach of the Hub its library tells of every attempt; the one line at the end says it all."""
+    logger = logging.getLogger(library)
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def read_split(splits: Mapping[str, Any], split: str, source: str, column: str) -> Iterator[str]:

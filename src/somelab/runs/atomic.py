@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
 from collections.abc import Callable, Generator
@@ -94,9 +95,9 @@ class WriteError(SomelabError):
     """The disk did not take it. What was there before is still there."""
 
     def __init__(self, path: Path, error: OSError) -> None:
-        remedy = {
-            28: "free some space; what was written before is intact",
-            13: "choose a folder that you may write to, with --out",
-            30: "choose a folder that you may write to, with --out",
-        }.get(error.errno or 0, "choose another folder with --out")
+        remedy = "choose another folder with --out"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            remedy = "free some space; what was written before is intact"
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            remedy = "allow writing there, or choose another folder with --out"
         super().__init__(f"cannot write {path}: {error.strerror or error}; {remedy}")

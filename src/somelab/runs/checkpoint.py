@@ -2,7 +2,7 @@
 
     checkpoints/step-00000200/model.safetensors      trained weights, keys, usage; never a frozen pool
                               optimizer.safetensors  AdamW's moments by parameter name
-                              state.json             step, clock, data position, pool recipes and digests, file digests
+                              state.json             step, clock, data position, pool recipes, and a digest of everything
     checkpoints/last, checkpoints/best               links to such folders
 
 A frozen pool is a function of its seed, so its recipe and digest stand in for it; loading rebuilds and verifies."""
@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 import shutil
 import weakref
 from dataclasses import asdict, dataclass
@@ -42,9 +44,13 @@ class RunState:
     """Counted tokens trained on."""
     seconds: float = 0.0
     best_val_loss: float | None = None
+    best_step: int | None = None
+    """The step that `best` names."""
     loader: dict[str, Any] | None = None
     journals: dict[str, int] | None = None
     """Length of each journal in bytes."""
+    finished: bool = False
+    """Whether the last evaluation has been made: there is nothing left to do."""
 
 
 def frozen_pools(model: nn.Module) -> dict[str, ExpertPool]:
@@ -59,25 +65,32 @@ def stored_tensors(model: nn.Module) -> dict[str, Tensor]:
     return {name: tensor for name, tensor in model.state_dict().items() if name not in drawn}
 
 
-def save(run: RunFolder, model: nn.Module, optimizer: torch.optim.Optimizer, state: RunState, *, best: bool = False) -> Path:
-    """Write a checkpoint and let `last` (and `best`) name it. Until then, the previous one stays what it was."""
+def save(run: RunFolder, model: nn.Module, optimizer: torch.optim.Optimizer, state: RunState) -> Path:
+    """Write a checkpoint and let `last` name it, and `best` if it is. Until then, the previous one stays what it was."""
     name = f"step-{state.step:08d}"
-    digests = _pool_digests(model)
+    target, last = run.checkpoints / name, run.checkpoints / "last"
+
+    def described(files: dict[str, str]) -> str:
+        content = {"state": asdict(state), "pools": _pool_digests(model), "files": files}
+        return json.dumps({**content, "digest": _content_digest(content)}, indent=1)
 
     def fill(folder: Path) -> None:
         _save_tensors(stored_tensors(model), folder / MODEL)
         _save_tensors(_optimizer_tensors(model, optimizer), folder / OPTIMIZER)
         files = {file: _file_digest(folder / file) for file in (MODEL, OPTIMIZER)}
-        content = {"state": asdict(state), "pools": digests, "files": files}
-        (folder / STATE).write_text(json.dumps(content, indent=1), encoding="utf-8")
+        (folder / STATE).write_text(described(files), encoding="utf-8")
+        for file in (MODEL, OPTIMIZER):
+            shutil.copymode(folder / STATE, folder / file)  # safetensors writes for the owner alone
 
-    target, last = run.checkpoints / name, run.checkpoints / "last"
     # A folder of that name that `last` does not point to is the leftover of a kill, and is replaced. The one that it
-    # does point to is this very step, written a moment ago: replacing it would leave an instant without a checkpoint.
-    if not target.exists() or last.resolve() != target.resolve():
+    # does point to holds these very tensors, and replacing it would leave an instant without a checkpoint: only the
+    # state can have gone on since, by an evaluation.
+    if target.exists() and last.resolve() == target.resolve():
+        atomic.write_text(target / STATE, described(_read_state(run, "last")["files"]))
+    else:
         atomic.write_folder(target, fill)
         atomic.point(last, name)
-    if best:
+    if state.best_step == state.step:
         atomic.point(run.checkpoints / "best", name)
     _prune(run)
     return target
@@ -91,41 +104,69 @@ def _prune(run: RunFolder) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def go_back(run: RunFolder, which: str) -> None:
+    """Make a checkpoint the last one, if it is not. What was done after it is forgotten, and what comes next replaces it.
+
+    A kill may have come between the links, so that this step, the best, is not yet named so: that is made up for."""
+    name, state = (run.checkpoints / which).resolve().name, read_state(run, which)
+    for link in ("last", "best") if state.best_step == state.step else ("last",):
+        if (run.checkpoints / link).resolve().name != name:
+            atomic.point(run.checkpoints / link, name)
+
+
 def load(run: RunFolder, model: nn.Module, optimizer: torch.optim.Optimizer | None = None, *, which: str = "last") -> RunState:
     """Read a checkpoint into a model made from the run's own configuration, and verify every part of it."""
-    folder = run.checkpoints / which
-    if not folder.exists():
-        raise CheckpointError(f"{folder}: there is no such checkpoint; train for longer, or name another with --checkpoint")
-    content = _read_state(folder)
+    folder, content = run.checkpoints / which, _read_state(run, which)
     for file, digest in content["files"].items():
-        if not (folder / file).exists() or _file_digest(folder / file) != digest:
+        if not (folder / file).is_file():
+            raise CheckpointError(f"{folder / file}: is missing; {_other(run, which)}")
+        if _file_digest(folder / file) != digest:
             raise CheckpointError(f"{folder / file}: is damaged (its digest differs); {_other(run, which)}")
     tensors = _read_tensors(folder / MODEL)
-    expected = stored_tensors(model)
-    _check_names(folder / MODEL, tensors, expected)
+    _check_names(folder / MODEL, tensors, stored_tensors(model))
     model.load_state_dict(tensors, strict=False)
     _verify_pools(folder, model, content["pools"])
     if optimizer is not None:
-        _load_optimizer(model, optimizer, _read_tensors(folder / OPTIMIZER))
+        _load_optimizer(folder / OPTIMIZER, model, optimizer)
     return RunState(**content["state"])
 
 
-def _read_state(folder: Path) -> dict[str, Any]:
+def read_state(run: RunFolder, which: str = "last") -> RunState:
+    """Where a run stands, without its tensors."""
+    return RunState(**_read_state(run, which)["state"])
+
+
+def is_any(run: RunFolder) -> bool:
+    """Whether a checkpoint was ever written, sound or not."""
+    return any(os.path.lexists(run.checkpoints / link) for link in ("last", "best"))
+
+
+def _read_state(run: RunFolder, which: str) -> dict[str, Any]:
+    folder = run.checkpoints / which
+    if not folder.is_dir():
+        raise CheckpointError(f"{folder}: there is no such checkpoint; {_other(run, which)}")
     try:
-        content = json.loads((folder / STATE).read_text(encoding="utf-8"))
-        if not isinstance(content, dict) or not {"state", "pools", "files"} <= content.keys():
-            raise ValueError("it is not the state of a somelab run")
+        content: Any = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointError(f"{folder / STATE}: is missing; {_other(run, which)}") from None
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{folder / STATE}: cannot be read ({error}); use another checkpoint with --checkpoint") from None
+        raise CheckpointError(f"{folder / STATE}: is damaged ({error}); {_other(run, which)}") from None
+    if not isinstance(content, dict) or content.pop("digest", None) != _content_digest(content):
+        raise CheckpointError(f"{folder / STATE}: is damaged (its digest differs); {_other(run, which)}")
     return content
 
 
+def _content_digest(content: dict[str, Any]) -> str:
+    """Of everything else in state.json, which holds the digests of the tensors: so one flipped bit shows, wherever it is."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
 def _other(run: RunFolder, which: str) -> str:
-    for other in ("best", "last"):
+    for other in ("last", "best"):
         path = run.checkpoints / other
-        if path.exists() and path.resolve() != (run.checkpoints / which).resolve():
-            return f"--checkpoint {other} names an older one"
-    return "no other checkpoint is left, train again"
+        if path.is_dir() and path.resolve() != (run.checkpoints / which).resolve():
+            return f"use another one with --checkpoint {other}"
+    return "there is no other checkpoint, train again"
 
 
 def _check_names(path: Path, tensors: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
@@ -169,24 +210,32 @@ def _optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> di
     return tensors
 
 
-def _load_optimizer(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+def _load_optimizer(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     parameters = dict(model.named_parameters())
-    for name, tensor in tensors.items():
+    for name, tensor in _read_tensors(path).items():
         parameter_name, key = name.rsplit("/", 1)
+        if parameter_name not in parameters:
+            raise CheckpointError(f"{path}: holds {name}, which this model has not; it belongs to another configuration")
         # AdamW keeps its step count on the CPU unless it is fused on an accelerator; the moments follow the parameter.
         device = parameters[parameter_name].device
         optimizer.state[parameters[parameter_name]][key] = tensor.to(device)
 
 
 def _save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
-    save_file({name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}, path)
+    try:
+        save_file({name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}, path)
+    except SafetensorError as error:
+        # safetensors tells of a full disk in words only; as an OSError it gets the same line as every other write.
+        if found := re.search(r"os error (\d+)", str(error)):
+            raise OSError(int(found[1]), os.strerror(int(found[1]))) from None
+        raise
 
 
 def _read_tensors(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path}: cannot be read ({error}); use another checkpoint with --checkpoint") from None
+        raise CheckpointError(f"{path}: cannot be read ({error}); use another one with --checkpoint") from None
 
 
 def _file_digest(path: Path) -> str:

@@ -10,6 +10,7 @@ keys/              key snapshots                    checkpoints/       step-N/, 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from somelab.errors import SomelabError
 from somelab.runs import atomic, journal
 
 FORMAT = 1
+# What `create` writes before run.json, the two folders first.
+BEFORE_THE_RUN = {"checkpoints", "keys", "config.yaml", "environment.json", "tokenizer.json"}
 
 
 class RunError(SomelabError):
@@ -44,19 +47,36 @@ class RunFolder:
         return self.path / "tokenizer.json"
 
     @classmethod
-    def create(cls, path: Path | str, config: Config, facts: dict[str, Any], environment: dict[str, Any]) -> RunFolder:
+    def create(
+        cls, path: Path | str, config: Config, facts: dict[str, Any], environment: dict[str, Any], tokenizer: str
+    ) -> RunFolder:
         """Begin a run in a new or empty folder."""
         run = cls(path)
-        if run.path.exists() and (not run.path.is_dir() or any(run.path.iterdir())):
-            raise RunError(f"--out {run.path}: is not empty; choose another folder, or `somelab resume {run.path}`")
+        run.check_free()
         with atomic.explained(run.path):
             for folder in (run.path, run.checkpoints, run.keys):
                 folder.mkdir(parents=True, exist_ok=True)
+        atomic.clear_leftovers(run.path)
         atomic.write_text(run.path / "config.yaml", to_yaml(config))
         atomic.write_text(run.path / "environment.json", _json(environment))
+        atomic.write_text(run.tokenizer, tokenizer)
         # Last, because its presence makes the folder a run.
         atomic.write_text(run.path / "run.json", _json({"format": FORMAT, **facts}))
         return run
+
+    def check_free(self) -> None:
+        """Refuse a folder in which something is, unless it is what a run leaves that was killed before it began."""
+        if not os.path.lexists(self.path):
+            return
+        if not self.path.is_dir():
+            raise RunError(f"--out {self.path}: is not a folder; choose another")
+        with atomic.explained(self.path):
+            inside = {file.name for file in self.path.iterdir() if not file.name.startswith(atomic.TEMPORARY)}
+        if "run.json" in inside:
+            raise RunError(f"--out {self.path}: is a run; continue it with `somelab resume {self.path}`, or choose another folder")
+        unborn = {"checkpoints", "keys"} <= inside <= BEFORE_THE_RUN and not [*self.checkpoints.iterdir(), *self.keys.iterdir()]
+        if inside and not unborn:
+            raise RunError(f"--out {self.path}: is not empty; choose another folder")
 
     @classmethod
     def open(cls, path: Path | str) -> RunFolder:
@@ -64,6 +84,8 @@ class RunFolder:
         run = cls(path)
         if not run.path.exists():
             raise RunError(f"run {run.path}: there is no such folder; `somelab train` makes one")
+        if not run.path.is_dir():
+            raise RunError(f"run {run.path}: is not a folder; name the one that `somelab train` wrote")
         facts = run.facts()
         if facts.get("format") != FORMAT:
             raise RunError(
@@ -76,12 +98,18 @@ class RunFolder:
         try:
             content = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise RunError(f"run {self.path}: has no run.json; name the folder that `somelab train --out` wrote") from None
+            raise RunError(f"run {self.path}: has no run.json; name a folder that `somelab train` wrote") from None
         except (OSError, ValueError) as error:
             raise RunError(f"run {self.path}: run.json cannot be read ({error}); restore the file or train again") from None
         if not isinstance(content, dict):
             raise RunError(f"run {self.path}: run.json holds no object; restore the file or train again")
         return content
+
+    def check_data(self, digest: str) -> None:
+        """Refuse data that are not those that the run was trained on."""
+        data: Any = self.facts().get("data")
+        if not isinstance(data, dict) or data.get("digest") != digest:
+            raise RunError(f"run {self.path}: its data have changed since it began; restore them, or train anew")
 
     def config(self) -> Config:
         return from_yaml(self.path / "config.yaml")

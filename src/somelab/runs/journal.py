@@ -10,7 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from somelab.errors import SomelabError
 from somelab.runs.atomic import explained
+
+
+class JournalError(SomelabError):
+    """A journal that is not what was written."""
 
 
 class Journal:
@@ -33,7 +38,9 @@ class Journal:
         return self._file.tell()
 
     def cut(self, length: int) -> None:
-        """Forget everything after `length` bytes."""
+        """Forget everything after `length` bytes. A journal that is shorter has lost records, and must not be filled up."""
+        if (found := os.fstat(self._file.fileno()).st_size) < length:
+            raise JournalError(f"{self.path}: has {found:,} of the {length:,} bytes that were written; restore the file")
         with explained(self.path):
             self._file.truncate(length)
             self._file.seek(0, os.SEEK_END)
@@ -47,7 +54,10 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
     if not path.exists():
         return
     with path.open("rb") as file:
-        for line in file:
+        for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return
-            yield json.loads(line)
+            try:
+                yield json.loads(line)
+            except ValueError:
+                raise JournalError(f"{path}: line {number} is damaged; restore the file") from None

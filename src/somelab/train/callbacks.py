@@ -49,4 +49,5 @@ class Callback:
 
     def on_checkpoint(self, trainer: Trainer) -> None: ...
 
-    def on_end(self, trainer: Trainer, reason: str) -> None: ...
+    def on_end(self, trainer: Trainer, reason: str) -> None:
+        """`reason`: finished, interrupted, or failed, where an error is on its way."""

@@ -64,7 +64,10 @@ class Outcome:
     reason: str
     """finished | interrupted"""
     evaluation: Evaluation | None
+    """None where the run was interrupted, and on all ranks but the first."""
     state: RunState
+    is_first: bool
+    """Whether this is the first rank, which speaks for all."""
 
 
 class Trainer:
@@ -98,14 +101,17 @@ class Trainer:
     def resume_(self, which: str = "last") -> None:
         """Go back to a checkpoint: tensors, clock, data position, and the journals as they were then."""
         if self.world.is_first:
-            atomic.clear_leftovers(self.run.checkpoints)
-        if not (self.run.checkpoints / "last").exists() and which == "last":
+            for folder in (self.run.path, self.run.keys, self.run.checkpoints, self.run.checkpoints / which):
+                atomic.clear_leftovers(folder)
+        if which == "last" and not checkpoint.is_any(self.run):
             self._forget_()  # killed before its first checkpoint: nothing is lost by beginning again
             return
         self.state = checkpoint.load(self.run, self.model, self.optimizer, which=which)
         assert self.state.loader is not None
         assert self.state.journals is not None
         self.loader.load_state_dict(self.state.loader)
+        if self.world.is_first:
+            checkpoint.go_back(self.run, which)
         for name, file in self.journals.items():
             file.cut(self.state.journals.get(name, 0))
         for record in journal.read(self.run.path / "metrics.jsonl"):
@@ -121,18 +127,22 @@ class Trainer:
     def fit(self) -> Outcome:
         """Train to the end of the budget, or until asked to stop."""
         self.model.train()
-        with self.stop.listening():
+        evaluation, ended = None, "failed"
+        try:
+            with self.stop.listening():
+                for callback in self.callbacks:
+                    callback.on_start(self)
+                reason = self._steps()
+            if reason == "finished":
+                evaluation = self._evaluate_(final=True)
+                self.state.finished = True
+            self._save_()
+            ended = reason
+        finally:
             for callback in self.callbacks:
-                callback.on_start(self)
-            reason = self._steps()
-        evaluation = None
-        if reason == "finished":
-            evaluation = self._evaluate_(final=True)
-        self._save_(best=evaluation is not None and self._is_best(evaluation))
-        for callback in self.callbacks:
-            callback.on_end(self, reason)
+                callback.on_end(self, ended)
         self.world.barrier()
-        return Outcome(reason, evaluation, self.state)
+        return Outcome(reason, evaluation, self.state, self.world.is_first)
 
     def _steps(self) -> str:
         while True:
@@ -148,8 +158,8 @@ class Trainer:
             self._note_(record)
             over = self.budget.is_over(self.state.step, self.state.seconds)
             if not over and self.evaluations.is_due(self.state.step, before, record.progress):
-                evaluation = self._evaluate_(final=False)
-                self._save_(best=evaluation is not None and self._is_best(evaluation))
+                self._evaluate_(final=False)
+                self._save_()
             elif self._checkpoint_due():
                 self._save_()
 
@@ -263,28 +273,24 @@ class Trainer:
             callback.on_warning(self, sentence)
 
     def _evaluate_(self, *, final: bool) -> Evaluation | None:
-        """Evaluate on the first rank, which all others wait for."""
+        """Evaluate on the first rank; the others wait for it where they next need it.
+
+        No barrier here: whether an evaluation is due can follow each rank's own clock, and so not be agreed upon."""
         evaluation: Evaluation | None = None
         if self.world.is_first:
             max_tokens = None if final else self.config.train.eval_tokens
             evaluation = evaluate(self.model, validation(self.data, self.config), dtype=self.dtype, max_tokens=max_tokens)
             if final:
                 evaluation = with_seed_loss(evaluation, self.model, self.data, self.config, dtype=self.dtype)
+            if self.state.best_val_loss is None or evaluation.val_loss < self.state.best_val_loss:
+                self.state.best_val_loss, self.state.best_step = evaluation.val_loss, self.state.step
             kind = "final" if final else "evaluation"
             self.journals["metrics"].append(
                 {"kind": kind, "step": self.state.step, "tokens": self.state.tokens, **evaluation.record()}
             )
             for callback in self.callbacks:
                 callback.on_evaluation(self, evaluation, final=final)
-        self.world.barrier()
         return evaluation
-
-    def _is_best(self, evaluation: Evaluation) -> bool:
-        best = self.state.best_val_loss
-        if best is not None and evaluation.val_loss >= best:
-            return False
-        self.state.best_val_loss = evaluation.val_loss
-        return True
 
     def _checkpoint_due(self) -> bool:
         every = self.config.train.checkpoint_every
@@ -292,10 +298,10 @@ class Trainer:
             return self.state.step % every == 0
         return time.monotonic() - self._last_checkpoint > SECONDS_BETWEEN_CHECKPOINTS
 
-    def _save_(self, *, best: bool = False) -> None:
+    def _save_(self) -> None:
         if self.world.is_first:
             self.state.journals = {name: file.length() for name, file in self.journals.items()}
-            checkpoint.save(self.run, self.model, self.optimizer, self.state, best=best)
+            checkpoint.save(self.run, self.model, self.optimizer, self.state)
             self._last_checkpoint = time.monotonic()
             for callback in self.callbacks:
                 callback.on_checkpoint(self)

@@ -11,22 +11,27 @@ from rich.console import Console
 
 from somelab.config import Config
 from somelab.config.files import digest
+from somelab.data.batches import Loader
 from somelab.data.prepare import PreparedData, Progress, prepare
 from somelab.model.count import count_parameters
-from somelab.runs import RunError, RunFolder
+from somelab.runs import RunError, RunFolder, checkpoint
 from somelab.train.callbacks import Callback
 from somelab.train.environment import describe
 from somelab.train.loop import Outcome, Trainer
 from somelab.train.recorders import KeySnapshots, LayerJournal, Samples
 from somelab.train.views import LivePanel, PlainLines
-from somelab.train.world import World, join_world
+from somelab.train.world import World, join_world, leave_world
 
 
 def start(config: Config, out: Path, facts: dict[str, Any], progress: Progress | None = None) -> tuple[RunFolder, Outcome]:
     """Train a new run in the folder `out`."""
-    world = join_world()
-    data = _prepared(config, world, progress)
     run = RunFolder(out)
+    world = join_world()
+    # What can be refused is refused before anything is written, and what costs nothing to check before what takes time.
+    if world.is_first:
+        run.check_free()
+    data = _prepared(config, world, progress)
+    Loader(data, config, world_size=world.size)
     if world.is_first:
         described = {
             **facts,
@@ -34,25 +39,29 @@ def start(config: Config, out: Path, facts: dict[str, Any], progress: Progress |
             "data": data_facts(data),
             "parameters": asdict(count_parameters(config)),
         }
-        run = RunFolder.create(out, config, described, describe(world))
-        data.tokenizer.save(run.tokenizer)
+        run = RunFolder.create(out, config, described, describe(world), data.tokenizer.to_json())
     world.barrier()
-    return run, Trainer(run, config, data, world, _callbacks()).fit()
+    return run, _fitted(Trainer(run, config, data, world, _callbacks()))
 
 
 def go_on(path: Path, which: str = "last", progress: Progress | None = None) -> tuple[RunFolder, Outcome]:
     """Continue a run where its checkpoint left it, as if nothing had happened."""
-    world = join_world()
     run = RunFolder.open(path)
-    config, facts = run.config(), run.facts()
-    if any(record["kind"] == "final" for record in run.records("metrics")):
+    config = run.config()
+    if checkpoint.is_any(run) and checkpoint.read_state(run, which).finished:
         raise RunError(f"run {path}: is finished; `somelab eval {path}` measures it, `somelab train` starts another")
+    world = join_world()
     data = _prepared(config, world, progress)
-    if data.digest != facts["data"]["digest"]:
-        raise RunError(f"run {path}: the data of {config.data.source} has changed since it began; restore it, or train anew")
+    run.check_data(data.digest)
     trainer = Trainer(run, config, data, world, _callbacks())
     trainer.resume_(which)
-    return run, trainer.fit()
+    return run, _fitted(trainer)
+
+
+def _fitted(trainer: Trainer) -> Outcome:
+    outcome = trainer.fit()
+    leave_world()
+    return outcome
 
 
 def _prepared(config: Config, world: World, progress: Progress | None) -> PreparedData:

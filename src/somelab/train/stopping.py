@@ -9,7 +9,7 @@ from collections.abc import Generator
 from types import FrameType
 
 from somelab.errors import SomelabError
-from somelab.runs import RunFolder
+from somelab.runs import RunFolder, checkpoint
 from somelab.runs.checkpoint import RunState
 
 
@@ -48,10 +48,11 @@ class Diverged(SomelabError):
 
     def told(self, run: RunFolder, state: RunState) -> Diverged:
         """The same with what is left and what to do."""
-        kept = (
-            f"step {state.step} is saved in {run.checkpoints / 'last'}"
-            if self.state_is_good
-            else f"{run.checkpoints} keeps the last checkpoint"
-        )
+        if self.state_is_good:
+            kept = f"step {state.step} is saved in {run.checkpoints / 'last'}"
+        elif checkpoint.is_any(run):
+            kept = f"{run.checkpoints / 'last'} keeps step {checkpoint.read_state(run).step}"
+        else:
+            kept = "no checkpoint had been written yet"
         sentence = f"training diverged: {self.what}; {kept}; lower train.learning_rate or raise train.warmup_fraction"
         return Diverged(sentence, state_is_good=self.state_is_good)

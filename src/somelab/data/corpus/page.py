@@ -3,7 +3,7 @@ A kind of document is a function that fills a page; see `kinds/`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from somelab.data.corpus.chance import Chance
@@ -23,7 +23,7 @@ class Page:
         self.cast: dict[str, Referent | Pattern] = {}
         self.facts: dict[str, str] = {}
         self._pieces: list[Piece] = []
-        self._drawn: set[Hashable] = set()
+        self._drawn: set[str] = set()
         self._said: set[Pattern] = set()
 
     def say(self, *patterns: Pattern, lead: Pattern = "") -> None:
@@ -65,19 +65,22 @@ class Page:
 
     def draw(self, bag: str) -> Referent:
         """A word of the bag, one that this page has not drawn yet if a few tries find one."""
-        for _ in range(6):
-            found = BAGS[bag].draw(self.chance)
-            if found not in self._drawn:
-                break
-        else:
-            found = next((item for item in BAGS[bag] if item not in self._drawn), found)
-        self._drawn.add(found)
+        choices, drawn = BAGS[bag], self._drawn
+        found = choices.draw(self.chance)
+        if found.key in drawn:
+            for _ in range(6):
+                found = choices.draw(self.chance)
+                if found.key not in drawn:
+                    break
+            else:
+                found = next((item for item in choices if item.key not in drawn), found)
+        drawn.add(found.key)
         return found
 
-    def claim(self, item: Hashable) -> bool:
-        """Whether the page has not drawn the item before; from now on it has."""
-        fresh = item not in self._drawn
-        self._drawn.add(item)
+    def claim(self, key: str) -> bool:
+        """Whether the page has not drawn this word before; from now on it has."""
+        fresh = key not in self._drawn
+        self._drawn.add(key)
         return fresh
 
     @property

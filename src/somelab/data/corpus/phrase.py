@@ -38,10 +38,12 @@ _ENCLITICS = frozenset(["'s", "n't", "'m", "'re", "'ll", "'ve", "'d"])
 class Referent:
     """Anything a sentence can name, with the forms in which it can do so: a noun has `one` and `many`, a person has `he`."""
 
-    __slots__ = ("forms",)
+    __slots__ = ("forms", "key")
 
-    def __init__(self, forms: Mapping[str, tuple[Piece, ...]]) -> None:
+    def __init__(self, forms: Mapping[str, tuple[Piece, ...]], key: str = "") -> None:
         self.forms = forms
+        self.key = key
+        """What a page remembers it by, so that one word is not drawn twice from two bags."""
 
     @property
     def text(self) -> str:
@@ -78,7 +80,7 @@ def measure(value: int, unit: Referent) -> Referent:
 
 def name(text: str) -> Referent:
     """A proper noun of one or more words."""
-    return Referent({"": tuple(Piece(word, WordClass.PROPER_NOUN, None) for word in text.split())})
+    return Referent({"": tuple(Piece(word, WordClass.PROPER_NOUN, None) for word in text.split())}, text)
 
 
 def join(pieces: Sequence[Piece]) -> tuple[str, list[Word]]:

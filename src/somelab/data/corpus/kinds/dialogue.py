@@ -7,7 +7,7 @@ from somelab.data.corpus.kinds.places import draw_place
 from somelab.data.corpus.kinds.scenes import SCENES, Scene
 from somelab.data.corpus.kinds.things import draw_thing
 from somelab.data.corpus.labels import Role, WordClass
-from somelab.data.corpus.lexicon import noun
+from somelab.data.corpus.lexicon import adjective, adverb, noun
 from somelab.data.corpus.page import Kind, Page
 from somelab.data.corpus.phrase import Piece, Referent, count, measure
 from somelab.data.corpus.referents import FEMALE, MALE, Person
@@ -15,10 +15,12 @@ from somelab.data.corpus.referents import FEMALE, MALE, Person
 COIN, MINUTE = noun("coin"), noun("minute")
 SIDES = ("left", "right")
 TAGS = {
-    ".": ("<say.ed> {who@speaker}", "said/v {who@speaker}", "{who@speaker} said/v (<kindly>|)", "{who@speaker} <say.ed> (with a smile@manner|)", "", ""),
-    "?": ("asked {who@speaker}", "{who@speaker} asked (<kindly>|)", "", ""),
-    "!": ("<exclaim.ed> {who@speaker}", "said/v {who@speaker} (<gladly>|)", "", ""),
+    ".": ("said/v {who@speaker}", "{who@speaker} said/v (<politely>|)", "(replied|answered) {who@speaker}", "{who@speaker} (replied|answered) (with a (smile|nod)@manner|)", "", ""),
+    "?": ("asked {who@speaker}", "{who@speaker} asked (<politely>|)", "", ""),
+    "!": ("said/v {who@speaker} (<politely>|)", "{who@speaker} said/v (with a (smile|laugh|nod)@manner|)", "", ""),
 }
+# When a day's trains go, by part of the day, in minutes after midnight.
+PARTS = {"morning": (330, 690), "afternoon": (750, 1020), "evening": (1080, 1260)}
 
 
 def amounts(page: Page) -> dict[str, Referent]:
@@ -28,7 +30,11 @@ def amounts(page: Page) -> dict[str, Referent]:
     price = chance.between(11, 79)
     paid = (price // 10 + 1) * 10
     nights, a_night = chance.between(2, 9), chance.between(10, 50)
-    start, length = 5 * chance.between(84, 140), 5 * chance.between(4, 50)
+    part = chance.pick(tuple(PARTS))
+    earliest, latest = PARTS[part]
+    start, length = 5 * chance.between(earliest // 5, latest // 5), 5 * chance.between(4, 35)
+    opens = 30 * chance.between(12, 16)
+    later, floor = chance.happens(50), chance.between(1, 5)
     meeting = 5 * chance.between(120, 230)
     number, fare, tickets = chance.between(3, 12), chance.between(3, 40), chance.between(2, 6)
     return {
@@ -37,9 +43,11 @@ def amounts(page: Page) -> dict[str, Referent]:
         "night_price": measure(a_night, COIN), "nights": measure(nights, noun("night")), "night_sum": measure(nights * a_night, COIN),
         "fare": measure(fare, COIN), "fares": measure(fare * tickets, COIN), "tickets": measure(tickets, noun("ticket")),
         "start": clock_time(start), "end": clock_time(start + length), "length": measure(length, MINUTE), "minutes": measure(chance.between(3, 25), MINUTE),
-        "time": clock_time(meeting), "time_two": clock_time(meeting + (60 if chance.happens(50) else -60)),
+        "time": clock_time(meeting), "time_two": clock_time(meeting + (60 if later else -60)),
+        "too": adjective("early" if later else "late"), "before": adverb("before" if later else "afterwards"), "part": noun(part),
+        "open": clock_time(opens), "shut": clock_time(opens + 120),
         "number": count(number), "rest": count(number - 1), "limit": count(chance.between(2, 6)), "size": count(2 * chance.between(16, 26)),
-        "nth": count(chance.between(1, 5)), "platform": count(chance.between(1, 14)), "room": count(chance.between(101, 599)),
+        "nth": count(floor), "platform": count(chance.between(1, 14)), "room": count(100 * floor + chance.between(1, 99)),
         "times": count(chance.between(2, 5)), "days": measure(chance.between(2, 9), noun("day")), "span": measure(chance.between(3, 14), noun("day")),
         "age": count(chance.between(4, 14)), "pages": measure(chance.between(40, 400), noun("page")), "weeks": measure(chance.between(2, 6), noun("week")),
         "date": count(chance.between(1, 28)), "guests": measure(chance.between(3, 12), noun("guest")),
@@ -56,11 +64,11 @@ def cast_scene(page: Page, scene: Scene) -> None:
     cast.update(amounts(page))
     cast.update(
         a=first, b=other, town=page.draw("town"), town_two=page.draw("town"), day=page.draw("weekday"), day_two=page.draw("weekday"),
-        month=page.draw("month"), greeting=page.draw("greeting_time"), part=page.draw("part_of_day"), dish=page.draw("dish"),
-        dish_two=page.draw("dish"), drink=page.draw("drink"), dessert=page.draw("dessert"), garment=page.draw("garment"),
+        month=page.draw("month"), greeting=page.draw("greeting_time"), dish=page.draw("dish"),
+        dish_two=page.draw("dish"), drink=page.draw("drink"), dessert=page.draw("dessert"), garment=page.draw("outerwear"),
         colour=page.draw("colour"), goal=page.draw("landmark"), mark=page.draw("landmark"), mark_two=page.draw("landmark"),
         start_mark=page.draw("landmark"), sight=page.draw("trip_sight"), body=page.draw("body_part"), event=page.draw("public_event"),
-        animal=page.draw("animal"), item=page.draw("baking"), cup=page.draw("container"), place=draw_place(page), thing=draw_thing(page),
+        animal=page.draw("animal"), item=page.draw("baking"), cup=page.draw("container"), place=draw_place(page), thing=draw_thing(page, "garment", "toy", "household", "trinket"), lent=draw_thing(page, "household"),
         amount=measure(chance.between(2, 6), noun(chance.pick(("cup", "spoon")))), spot=page.phrase(SPOT),
         side=Referent({"": (Piece(side, WordClass.NOUN, None),)}), turn=Referent({"": (Piece(turn, WordClass.ADVERB, Role.PLACE),)}),
     )  # fmt: skip
@@ -72,7 +80,7 @@ def write(page: Page) -> None:
     cast_scene(page, scene)
     page.say(*scene.settings)
     script = chance.happens(30)
-    for speaker, patterns in scene.lines:
+    for index, (speaker, patterns) in enumerate(scene.lines):
         page.new_line()
         who = cast["who"] = cast[speaker]
         assert isinstance(who, Referent)
@@ -81,12 +89,12 @@ def write(page: Page) -> None:
             page.say("{who.script@speaker} :" if "script" in who.forms else "{who@speaker} :")
             page.say(words)
         else:
-            page.quote(words, chance.pick(TAGS[words[-1]]))
+            # Nobody replies in the first line.
+            page.quote(words, chance.pick(TAGS[words[-1]] if index else TAGS[words[-1]][:2]))
     page.new_line()
     page.say(*scene.endings)
-    page.facts.update({key: member.text for key in FACTS if isinstance(member := cast[key], Referent)})
+    page.facts.update({key: member.text for key in scene.facts if isinstance(member := cast[key], Referent)})
 
 
 SPOT = "(a (small|long/a|deep) scratch@topic|a (white|blue|red) (star|spot|stripe|ribbon)@topic|the name@topic of my <kin@topic>|a picture@topic of a <animal@topic>)"
-FACTS = ("town", "day", "dish", "drink", "dessert", "sum", "garment", "colour", "change", "goal", "mark", "turn", "body", "times", "thing", "item")
 KIND = Kind("dialogue", write, 60, 180)

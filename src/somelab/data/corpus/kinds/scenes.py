@@ -14,13 +14,15 @@ class Scene(NamedTuple):
     settings: tuple[str, ...]
     lines: tuple[Line, ...]
     endings: tuple[str, ...]
+    facts: tuple[str, ...]
+    """Names in the cast that the lines introduce and the end needs."""
 
 
 RESTAURANT = Scene(
     "waiter",
     (
         "{a@agent} went into a (small|busy|quiet) restaurant@place in {town@place} and sat down/t (by/p the window@place|near/p the door@place|in a corner@place) .",
-        "It@none was {time@time} , and {a@experiencer} was hungry . {a.he@agent} (found|entered) a restaurant@patient (near/p the <landmark@place>|in {town@place}) .",
+        "It@none was (noon@time|late/a|a long/a way@quantity home/r) , and {a@experiencer} was hungry . {a.he@agent} (found|entered) a restaurant@patient (near/p the <landmark@place>|in {town@place}) .",
     ),
     (
         ("b", ("Good {greeting@time} ! What@patient can I@agent bring you@recipient ?", "Hello ! Are you@experiencer ready to/t order ?", "Here is the menu@topic . What@patient would you@experiencer like/v ?")),
@@ -35,6 +37,7 @@ RESTAURANT = Scene(
         "{a@agent} paid the {sum} and enjoyed the {dish@patient} , the {drink@patient} and most/r of all/o@none the {dessert@patient} .",
         "Soon the waiter@agent came back/r with the {dish@patient} and the {drink@patient} , and {a@experiencer} was <glad> .",
     ),
+    ("dish", "drink", "dessert", "sum"),
 )  # fmt: skip
 CLOTHES = Scene(
     "shopkeeper",
@@ -56,6 +59,7 @@ CLOTHES = Scene(
         "Outside/r it@none was (cold/a|raining|windy) , and {a@experiencer} was glad to/t have/v the {colour} {garment@patient} .",
         "With {change} in {a.his} pocket@place and a {colour} {garment@patient} in a bag@place , {a@agent} went home/r .",
     ),
+    ("garment", "colour", "change"),
 )  # fmt: skip
 DIRECTIONS = Scene(
     "stranger",
@@ -68,19 +72,20 @@ DIRECTIONS = Scene(
         ("b", ("That/o@experiencer is easy . Go straight/r to/p the {mark@place} and turn {turn} .", "Walk along/p this/d street@place as/r far/r as/c the {mark@place} , and then turn {turn} .")),
         ("a", ("{turn} at the {mark@place} . And then ?", "So/r first/r to/p the {mark@place} , then {turn} . What@topic comes next/r ?")),
         ("b", ("Then take the {nth.th} street@patient on the {side@place} . The {goal@experiencer} is (opposite|beside|behind) the {mark_two@place} .", "After/p that/o@time it@experiencer is the {nth.th} street@topic on the {side@place} . You@agent will see the {mark_two@patient} , and next/r to/p it@place the {goal@patient} .")),
-        ("a", ("How long/r does/x it@none take ?", "Is it@experiencer far/r ?", "Can I@agent walk , or should I@agent take the (bus|tram)@patient ?")),
-        ("b", ("It@experiencer is only {minutes} (on foot@manner|from here/n@place) .", "No/i , you@agent can walk . It@none takes {minutes} .")),
+        ("a", ("Is it@experiencer far/r ?", "That/o@agent sounds far/r . Can I@agent walk ?", "Can I@agent walk , or should I@agent take the (bus|tram)@patient ?")),
+        ("b", ("It@experiencer is only {minutes} (on foot@manner|from here/n@place) .", "You@agent can walk . It@none takes {minutes} .")),
         ("a", ("So/r : {turn} at the {mark@place} , and then the {nth.th} street@topic on the {side@place} . Thank you@recipient !", "Thank you@recipient ! To/p the {mark@place} , {turn} , {nth.th} street@topic on the {side@place} . I@agent will remember that/o@topic .")),
     ),
     (
         "{a@agent} turned {turn} at the {mark@place} , and {minutes} later {a.he@agent} stood before/p the {goal@place} .",
         "{minutes} later {a@agent} saw/v the {mark_two@patient} and , next/r to/p it@place , the {goal@patient} .",
     ),
+    ("goal", "mark", "mark_two", "turn"),
 )  # fmt: skip
 TRAIN = Scene(
     "clerk",
     (
-        "{a@agent} went to/p the station@place in {town@place} to/t buy a ticket@patient .",
+        "{a@agent} went to/p the station@place in {town@place} to/t buy tickets@patient .",
         "At the station@place in {town@place} {a@agent} waited until/c the clerk@agent looked up/t .",
     ),
     (
@@ -95,8 +100,9 @@ TRAIN = Scene(
     ),
     (
         "On {day@time} {a@agent} stood on platform@place {platform} , and at {end@time} {a.he@experiencer} was in {town_two@place} .",
-        "{a@agent} put the tickets@patient to/p {town_two@place} into {a.his} <container@place> and smiled .",
+        "{a@agent} put the tickets@patient to/p {town_two@place} into {a.his} (pocket|bag|purse|coat)@place and smiled .",
     ),
+    ("town_two", "day", "start", "end", "platform"),
 )  # fmt: skip
 DOCTOR = Scene(
     "doctor",
@@ -117,19 +123,20 @@ DOCTOR = Scene(
         "On {day@time} the {body@experiencer} was better/a , and {a@agent} could {sport} again .",
         "{a@agent} took the medicine@patient {times} times@quantity a day@time , and soon the pain@experiencer was gone/a .",
     ),
+    ("body", "times", "day"),
 )  # fmt: skip
 PHONE = Scene(
     "friend",
     (
-        "The phone@agent rang (while {a@agent} was <hobby.ing>|in {a@experiencer} 's house@place) . It@experiencer was {b@topic} .",
+        "The phone@agent rang (while {a@agent} was (reading|cooking|painting|knitting|drawing|sewing|baking)|in {a@experiencer} 's house@place) . It@experiencer was {b@topic} .",
         "{a@agent} called {b@patient} (on <weekday@time>|one/d <part_of_day@time>|after/p dinner@time) .",
     ),
     (
-        ("b", ("Hello , {a@recipient} ! How are you@experiencer ?", "Hi , {a@recipient} ! It@experiencer is good to/t hear your voice@patient .")),
-        ("a", ("I@experiencer am fine , thanks/i . Shall we@agent go to/p the {event@place} on {day@time} ?", "Very well/r . Listen , there/o is a {event@topic} on {day@time} . Do/x you@experiencer want to/t come ?")),
+        ("b", ("Hello , {a@recipient} ! How are you@experiencer ?", "Hi , {a@recipient} ! It@experiencer is good to/t hear your voice@patient . How are you@experiencer ?")),
+        ("a", ("I@experiencer am fine , thanks/i . Shall we@agent go to/p the {event@place} on {day@time} ?", "Very well/r , thank you@recipient . Listen , there/o is a {event@topic} on {day@time} . Do/x you@experiencer want to/t come ?")),
         ("b", ("On {day@time} I@agent have/v to/t (help my <close_kin@patient>|work|study|visit my <kin@patient>) . What@topic about/p {day_two@time} ?", "I@agent can't/x come on {day@time} , because my <close_kin@agent> is visiting . Can we@agent go on {day_two@time} ?")),
         ("a", ("{day_two@experiencer} is fine . At {time@time} ?", "Yes , {day_two@experiencer} is even better/a . Let us@agent meet at {time@time} .")),
-        ("b", ("That/o@experiencer is too (early/a|late/a) for me@topic . I@experiencer would prefer {time_two@time} .", "Could we@agent say {time_two@time} ? I@experiencer have/v a (lesson|meeting)@patient before/r .")),
+        ("b", ("That/o@experiencer is too {too} for me@topic . I@experiencer would prefer {time_two@time} .", "Could we@agent say {time_two@time} ? I@experiencer have/v a (lesson|meeting)@patient {before} .")),
         ("a", ("All/d right@none , {time_two@time} . Where/r shall we@agent meet ?", "{time_two@time} , then . Shall I@agent wait {place.in@place} ?")),
         ("b", ("Let us@agent meet {place.short_in@place} . I@agent will wear/v my {colour} {garment@patient} , so/c you@agent can't/x miss/v me@patient .", "Yes , {place.short_in@place} . And bring {thing.a@patient} , if you@experiencer have/v one/o@patient !")),
         ("a", ("{day_two@time} , {time_two@time} , {place.short_in@place} . Goodbye , {b@recipient} !", "Good ! {day_two@time} at {time_two@time} , then . Bye !")),
@@ -138,6 +145,7 @@ PHONE = Scene(
         "On {day_two@time} they@agent met {place.in@place} at {time_two@time} , and the {event@experiencer} was <quality> .",
         "{a@agent} wrote “ {event@topic} , {day_two@time} , {time_two@time} ” on a piece@place of paper@topic .",
     ),
+    ("event", "day_two", "time_two"),
 )  # fmt: skip
 LOST = Scene(
     "officer",
@@ -156,14 +164,15 @@ LOST = Scene(
         ("a", ("Yes , that/o@experiencer is my {thing.one@topic} ! Thank you@recipient so/r much/r !", "That/o@experiencer is it@topic ! How can I@agent thank you@patient ?")),
     ),
     (
-        "{a@agent} carried {thing@patient} home/r and never took it@patient {place.short_in@place} again .",
+        "{a@agent} carried {thing@patient} home/r and never took it@patient to/p {place@place} again .",
         "Of the {number} {thing.many@topic} , {rest} stayed on the shelf@place .",
     ),
+    ("thing",),
 )  # fmt: skip
 HOTEL = Scene(
     "receptionist",
     (
-        "It@none was {time@time} when {a@agent} came to/p a hotel@place in {town@place} .",
+        "(Tired and hungry ,|With two heavy suitcases@companion ,|Wet/a from the rain@topic ,) {a@agent} came to/p a hotel@place in {town@place} .",
         "After/p a long/a journey@topic from {town_two@place} , {a@agent} walked into a hotel@place in {town@place} .",
     ),
     (
@@ -172,14 +181,15 @@ HOTEL = Scene(
         ("a", ("For {nights} , until/p {day@time} .", "{nights} . I@agent leave on {day@time} .")),
         ("b", ("A room@experiencer is {night_price} a night@time , so/c {nights} (cost|come to/p) {night_sum} .", "One/m night@experiencer costs {night_price} . {nights.number} times/p {night_price.number} is {night_sum.number} , so/c that/o@experiencer will be {night_sum} .")),
         ("a", ("Good , I@agent will take it@patient . When is breakfast@topic ?", "Here are {night_sum} . And at what/d time@time is breakfast@topic ?")),
-        ("b", ("Breakfast@experiencer is from {start@time} to/p {end@time} . Your room@experiencer has/v the number@patient {room} , on the {nth.th} floor@place .", "You@agent can have/v breakfast@patient after/p {start@time} . Here is the key@topic to/p room@place {room} , on the {nth.th} floor@place .")),
+        ("b", ("Breakfast@experiencer is from {open@time} to/p {shut@time} . Your room@experiencer has/v the number@patient {room} , on the {nth.th} floor@place .", "You@agent can have/v breakfast@patient after/p {open@time} . Here is the key@topic to/p room@place {room} , on the {nth.th} floor@place .")),
         ("a", ("Number@topic {room} , {nth.th} floor@place . Can I@agent (see|hear) the {sight@patient} from there/n@place ?", "Room@place {room} . Is it@experiencer far/r to/p the {sight@place} ?")),
         ("b", ("It@experiencer is {minutes} from here/n@place . Sleep well/r !", "Only {minutes} on foot@manner . I@experiencer hope you@agent will (enjoy your {nights@patient}|like/v {town@patient}) .")),
     ),
     (
         "{a@agent} climbed to/p the {nth.th} floor@place , found room@patient {room} and fell asleep/a at once/n@time .",
-        "The next/a morning@time , at {start@time} , {a@experiencer} was the first/a guest@topic at breakfast@place .",
+        "The next/a morning@time , at {open@time} , {a@experiencer} was the first/a guest@topic at breakfast@place .",
     ),
+    ("nights", "night_sum", "room"),
 )  # fmt: skip
 NEIGHBOUR = Scene(
     "friend",
@@ -190,9 +200,9 @@ NEIGHBOUR = Scene(
     (
         ("b", ("Good {greeting@time} , {a@recipient} ! (Come in/t|What@patient can I@agent do/v for you@recipient) !", "Hello , {a@recipient} ! Is something@experiencer wrong ?")),
         ("a", ("Could you@agent lend me@recipient {amount.of} {item@patient} ? I@agent forgot to/t buy some/o@patient .", "I@agent have/x run out/t of {item@topic} . May/x I@agent borrow {amount.of} {item@patient} ?")),
-        ("b", ("{amount.of} {item@topic} ? Of course@none . What@patient are you@agent making ?", "Certainly . I@experiencer have/v more/o@patient than {amount} . Is it@experiencer for a <event@topic> ?")),
-        ("a", ("It@experiencer is for my <kin@recipient> , who@experiencer will be {age} on {day@time} .", "My <kin@agent> is coming on {day@time} , and {guests} will be here .")),
-        ("b", ("How nice/a ! Here is the {item@topic} . Do/x you@experiencer need {thing.a@patient} , too ?", "Then take {thing.a@patient} as/r well/r , and give it@patient back/r (after/p {day@time}|when you@experiencer can) .")),
+        ("b", ("{amount.of} {item@topic} ? Of course@none . What@patient are you@agent making ?", "Certainly . I@experiencer have/v more/o@patient than {amount} . Is it@experiencer for a (party|birthday|picnic)@topic ?")),
+        ("a", ("It@experiencer is for my <young_kin@recipient> , who@experiencer will be {age} on {day@time} .", "My <kin@agent> is coming on {day@time} , and {guests} will be here .")),
+        ("b", ("How nice/a ! Here is the {item@topic} . Do/x you@experiencer need {lent.a@patient} , too ?", "Then take {lent.a@patient} as/r well/r , and give it@patient back/r (after/p {day@time}|when you@experiencer can) .")),
         ("a", ("You@experiencer are so/r kind/a . I@agent will bring back/t {amount.of} {item@patient} (on {day_two@time}|soon) , I@agent promise .", "Thank you@recipient , {b@recipient} ! On {day_two@time} you@agent will get your {amount.of} {item@patient} back/r .")),
         ("b", ("There/o is no/d hurry@topic . Just bring me@recipient a piece@patient of cake@topic !", "Don't/x worry . Have/v a good time@patient on {day@time} !")),
     ),
@@ -200,6 +210,7 @@ NEIGHBOUR = Scene(
         "On {day_two@time} {a@agent} came back/r with {amount.of} {item@patient} (and a <sweet_gift@patient>|) .",
         "{b@agent} did/x not get the {item@patient} back/r on {day_two@time} , but a large piece@patient of cake@topic .",
     ),
+    ("item", "amount", "day_two"),
 )  # fmt: skip
 LIBRARY = Scene(
     "librarian",
@@ -210,7 +221,7 @@ LIBRARY = Scene(
     (
         ("a", ("Hello . Do/x you@experiencer have/v a book@patient about/p {animal.many@topic} ?", "Good {greeting@time} . I@agent am looking for a book@patient on {animal.many@topic} .")),
         ("b", ("We@experiencer have/v {number} books@patient about/p {animal.many@topic} . Is it@experiencer for you@recipient ?", "Let me@agent look . Yes , there/o are {number} . Who@agent will read it@patient ?")),
-        ("a", ("It@experiencer is for my <close_kin@recipient> , who@experiencer is {age} .", "I@agent want to/t read it@patient to/p my <close_kin@recipient> .")),
+        ("a", ("It@experiencer is for my <young_kin@recipient> , who@experiencer is {age} .", "I@agent want to/t read it@patient to/p my <close_kin@recipient> .")),
         ("b", ("Then take this/d {colour} one/o@patient . It@experiencer has/v {pages} and many pictures@patient .", "This/d one/o@experiencer is the best/a : the {colour} book@topic , with {pages} .")),
         ("a", ("{pages} ! That/o@experiencer is (a lot@quantity|perfect) . How long/r may/x I@agent keep it@patient ?", "It@agent looks <quality> . When do/x I@agent have/v to/t bring it@patient back/r ?")),
         ("b", ("You@agent may/x keep it@patient for {weeks} , until/p the {date.th@time} of {month@time} .", "In {weeks} , please . That/o@experiencer is the {date.th@time} of {month@time} .")),
@@ -221,6 +232,7 @@ LIBRARY = Scene(
         "{a@agent} read/v all/d {pages} , and now {a.he@experiencer} knows everything@patient about/p {animal.many@topic} .",
         "On the {date.th@time} of {month@time} {a@agent} brought the {colour} book@patient back/r .",
     ),
+    ("animal", "colour", "pages", "date", "month"),
 )  # fmt: skip
 
 SCENES = (RESTAURANT, CLOTHES, DIRECTIONS, TRAIN, DOCTOR, PHONE, LOST, HOTEL, NEIGHBOUR, LIBRARY)

@@ -8,12 +8,13 @@ from somelab.data.corpus.referents import Thing
 
 # Category: the bags of its first and of its second look.
 LOOKS = {
-    "toy": (("size", "thing_look"), ("colour",)),
+    "toy": (("thing_size", "thing_look"), ("colour",)),
     "garment": (("garment_look",), ("colour", "cloth")),
     "trinket": (("trinket_look",), ("metal",)),
-    "household": (("size", "thing_look"), ("colour", "matter")),
-    "stationery": (("size", "thing_look"), ("colour",)),
-    "instrument": (("trinket_look",), ("colour",)),
+    "household": (("thing_size", "thing_look"), ("colour", "matter")),
+    "soft_household": (("thing_size", "thing_look"), ("colour",)),
+    "stationery": (("thing_size", "thing_look"), ("colour",)),
+    "instrument": (("instrument_look",), ("colour",)),
 }
 CATEGORIES = tuple(LOOKS)
 

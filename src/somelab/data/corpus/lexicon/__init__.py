@@ -18,13 +18,14 @@ def noun(spec: str) -> Referent:
     """A countable noun: `one`, `many`, `a`, `the`, `those` (the + plural). Words before the head describe it."""
     singular, many = (_compound(form) for form in plural(spec))
     return Referent(
-        {"": singular, "one": singular, "many": many, "a": (_A, *singular), "the": (_THE, *singular), "those": (_THE, *many)}
+        {"": singular, "one": singular, "many": many, "a": (_A, *singular), "the": (_THE, *singular), "those": (_THE, *many)},
+        spec.partition("/")[0],
     )
 
 
 def mass_noun(text: str) -> Referent:
     pieces = _compound(text)
-    return Referent({"": pieces, "one": pieces, "many": pieces, "the": (_THE, *pieces), "those": (_THE, *pieces)})
+    return Referent({"": pieces, "one": pieces, "many": pieces, "the": (_THE, *pieces), "those": (_THE, *pieces)}, text)
 
 
 def _compound(text: str) -> tuple[Piece, ...]:
@@ -44,7 +45,7 @@ def _compound(text: str) -> tuple[Piece, ...]:
 
 
 _ADJECTIVES_IN_COMPOUNDS = frozenset(
-    "dried ruined hollow old small guided fried hungry cold fresh brown golden sour green black white blue boiled grilled stuffed hot iced mossy sweet smoked white mineral botanical".split()
+    "broken rusty fallen wild woollen dried ruined hollow old small guided fried hungry cold fresh brown golden sour green black white blue boiled grilled stuffed hot iced mossy sweet smoked white mineral botanical".split()
 )
 
 
@@ -53,15 +54,15 @@ def verb(spec: str) -> Referent:
     forms = verb_forms(spec)
     role = Role.STATE if forms.base in _STATIVE_BASES else Role.ACTION
     names_of_forms = ("", "s", "ed", "en", "ing")
-    return Referent({key: (Piece(text, WordClass.VERB, role),) for key, text in zip(names_of_forms, forms, strict=True)})
+    return Referent({key: (Piece(text, WordClass.VERB, role),) for key, text in zip(names_of_forms, forms, strict=True)}, forms.base)
 
 
 def adjective(text: str) -> Referent:
-    return Referent({"": (Piece(text, WordClass.ADJECTIVE, Role.ATTRIBUTE),)})
+    return Referent({"": (Piece(text, WordClass.ADJECTIVE, Role.ATTRIBUTE),)}, text)
 
 
 def adverb(text: str) -> Referent:
-    return Referent({"": (Piece(text, WordClass.ADVERB, Role.TIME if text in TIME_ADVERBS else Role.MANNER),)})
+    return Referent({"": (Piece(text, WordClass.ADVERB, Role.TIME if text in TIME_ADVERBS else Role.MANNER),)}, text)
 
 
 def _split(table: str) -> list[str]:

@@ -7,6 +7,9 @@ ADJECTIVES = {
     "thing_look": """old, new, shiny, striped, plain, spotted, dusty, worn, fancy, simple, handmade, chipped, smooth, faded, polished, painted,
         battered, carved, patched, elegant, rusty, sturdy""",
     "garment_look": "warm, old, striped, long, plain, soft, spotted, thick, faded, patched, new, elegant, fancy, neat, shabby, simple, light",
+    "thing_size": "small, little, big, tiny, large, heavy, huge, light",
+    "instrument_look": "old, new, small, fine, polished, simple, splendid, beautiful, battered, lovely, antique",
+    "tool_look": "old, new, heavy, small, big, battered, sturdy, good, strong",
     "trinket_look": "old, small, shiny, plain, heavy, polished, fine, antique, thin, tiny, battered, new, lovely, simple, splendid",
     "metal": "silver, gold, brass, copper, bronze, tin, iron, steel, pewter",
     "trait": """kind, brave, curious, cheerful, shy, clever, gentle, careful, lively, quiet, patient, honest, friendly, playful, stubborn, polite, dreamy,
@@ -14,10 +17,8 @@ ADJECTIVES = {
         adventurous, energetic, sincere, inventive""",
     "worker_trait": """careful, honest, patient, friendly, hardworking, polite, clever, cheerful, loyal, punctual, tidy, quick, reliable,
         sensible, inventive, healthy, thorough, discreet""",
-    "glad": """happy, glad, proud, cheerful, delighted, grateful, relieved, excited, pleased, content, joyful, merry, thrilled, hopeful,
-        overjoyed, calm, lighthearted, radiant, thankful""",
-    "upset": """sad, worried, upset, unhappy, nervous, lonely, afraid, miserable, anxious, disappointed, gloomy, heartbroken, ashamed, frightened,
-        uneasy, troubled, sorry, restless, embarrassed, hopeless, frantic""",
+    "glad": "happy, glad, delighted, grateful, relieved, pleased, overjoyed, thrilled, joyful, thankful, content",
+    "upset": "sad, worried, upset, unhappy, miserable, anxious, gloomy, troubled, heartbroken, disappointed, desperate, distressed, glum",
     "place_look": """old, quiet, sunny, dark, little, busy, narrow, green, cold, empty, dusty, shady, wild, misty, crowded, peaceful, windy, lovely,
         muddy, steep, lonely, overgrown, moonlit, mossy, cosy, rocky, leafy, secluded""",
     "sky": """sunny, rainy, cloudy, windy, warm, cold, foggy, snowy, bright, grey, stormy, frosty, mild, chilly, misty, breezy, hazy, crisp, humid,
@@ -27,14 +28,15 @@ ADJECTIVES = {
         fragrant, savoury, nutty, bitter, zesty""",
     "quality": """good, fine, lovely, wonderful, beautiful, nice, splendid, perfect, excellent, great, charming, pleasant, marvellous, delightful,
         remarkable, superb, magnificent""",
+    "taste_good": "ripe, fat, fresh, sweet, crisp, juicy, perfect, big, shiny",
     "surface": "soft, smooth, rough, clean, dry, damp, hard, flat, dirty, dull, greasy, stained, sticky, dusty, rusty, muddy",
     "size_brush": "broad, thin, flat, wide, round, small, large, narrow, thick, big",
     "age": "young, old, elderly, little, grown-up, middle-aged",
     "difficulty": "easy, hard, difficult, simple, tricky, impossible, tiring, awkward, confusing, exhausting",
     "difficulty_easy": "easy, simple, quick, light, filling, old-fashioned",
     "cloth": "woollen, cotton, silk, linen, velvet, leather, felt, knitted, tweed, denim",
-    "matter": "wooden, tin, copper, brass, glass, iron, clay, porcelain, pewter, stone, bamboo, wicker, marble, bronze",
-    "plain": """lost-property, plastic, beautiful, easier, well-known, angry, cross, comfortable, funny, interesting, sleepy, tasty, gone, used, floured, salted, healthy, firm, beaten, done, slower, second, dense, fierce, gusty, noisy, stout, showery, unsettled, violent, warmest, coldest, hottest, coolest, still, ready, safe, sure, late, early, alone, tired, hungry, thirsty, sick, ill, well, better, best, worse, worst, right, wrong, true, same, different, other, own,
+    "matter": "wooden, tin, copper, brass, glass, clay, porcelain, iron",
+    "plain": """oldest, ashamed, fat, rotten, stronger, merry, crooked, dearer, dearest, finer, greatest, lost-property, plastic, beautiful, easier, well-known, angry, cross, comfortable, funny, interesting, sleepy, tasty, gone, used, floured, salted, healthy, firm, beaten, done, slower, second, dense, fierce, gusty, noisy, stout, showery, unsettled, violent, warmest, coldest, hottest, coolest, still, ready, safe, sure, late, early, alone, tired, hungry, thirsty, sick, ill, well, better, best, worse, worst, right, wrong, true, same, different, other, own,
         next, last, first, second, third, fourth, fifth, only, special, favourite, whole, full, open, closed, shut, broken, torn, lost, missing, stuck, wet, hot, cool,
         loud, low, high, deep, thick, thin, heavy, light, strong, weak, fast, slow, quick, sharp, round, square, straight, loose, tight, free, busy, rich, poor, dear,
         possible, important, useful, strange, secret, sudden, clear, fair, gold, cheap, expensive, sore, fresh, ripe, raw, boiling, preheated, remaining, large, medium, extra,
@@ -55,6 +57,7 @@ ADVERBS = {
         shyly, solemnly, hastily, sheepishly""",
     "busily": "slowly, quickly, quietly, carefully, eagerly, steadily, briskly, patiently, calmly, silently, hastily, cautiously, busily",
     "kindly": "kindly, gently, warmly, softly, politely, cheerfully, calmly, quietly, patiently, tenderly, thoughtfully, brightly",
+    "politely": "politely, kindly, cheerfully, calmly, quietly, warmly, brightly, slowly, quickly, gently, thoughtfully",
     "gladly": "happily, proudly, cheerfully, gladly, eagerly, merrily, brightly, joyfully, warmly, gratefully",
     "sadly": "sadly, quietly, nervously, softly, anxiously, wearily, shyly, sheepishly, glumly, gloomily",
     "degree": "very, quite, rather, so, really, truly, terribly, extremely",
@@ -62,7 +65,7 @@ ADVERBS = {
 # Adverbs of time take the role `time`, all others `manner`, unless a pattern says otherwise.
 TIME_WORDS = """then soon now later again always never often sometimes today tomorrow yesterday tonight already still suddenly finally once early late
     afterwards meanwhile immediately before first next usually ever since yet twice o'clock daily weekly lately recently overnight eventually"""
-OTHER_ADVERBS = """aloud clearly neatly equally fairly indoors onwards outdoors here away home back together alone everywhere nowhere somewhere outside inside upstairs downstairs far near nearby too also only
+OTHER_ADVERBS = """halfway easily aloud clearly neatly equally fairly indoors onwards outdoors here away home back together alone everywhere nowhere somewhere outside inside upstairs downstairs far near nearby too also only
     just even almost nearly perhaps maybe well better best badly fast hard instead how why where indeed enough more most less least much
     very so really quite rather once exactly certainly surely straight aside apart forward backwards around abroad however therefore 
     otherwise altogether about half there right left likely occasionally mostly partly slightly gradually further evenly thoroughly firmly tightly loosely

@@ -10,11 +10,12 @@ VERBS = {
     # “...,” said
     "say": """say said said, reply, answer, explain, whisper, add, murmur, announce, declare, admit+, insist, mumble, suggest, confess,
         remark, mutter""",
-    "ask": "ask, wonder, inquire",
-    "exclaim": "cry, shout, call, exclaim, yell, cheer, gasp, squeal",
+        "exclaim": "cry, shout, call, exclaim, cheer",
+    "alarm": "cry, exclaim, gasp, call, shout",
     # sounds and movements of contentment or dismay
     "rejoice": "smile, laugh, cheer, grin+, dance, giggle, clap+, jump, beam, sing sang sung, chuckle, whistle, hum+, twirl",
-    "despair": "sigh, cry, frown, sob+, groan, weep wept wept, sniff, shiver, tremble, whimper, gulp, moan",
+    "smile": "smile, laugh, grin+, beam, chuckle, giggle",
+    "despair": "sigh, cry, sob+, groan, weep wept wept, moan, whimper",
     # <search.ed> the room
     "search": "search, explore, check, examine, inspect, scour, comb",
     # what small creatures do
@@ -34,11 +35,13 @@ VERBS = {
     # what one does with free time, as a gerund: she enjoys <hobby.ing>
     "hobby": """read read read, swim+ swam swum, paint, dance, sing sang sung, cook, draw drew drawn, garden, knit+, skate, fish, cycle, hike, bake,
         sail, climb, juggle, ski, row, camp, sew sewed sewn, whittle, sketch, fence, surf""",
+    # what one can show to others
+    "art": "paint, dance, sing sang sung, cook, draw drew drawn, knit+, skate, fish, juggle, row, sew sewed sewn, whittle, garden, bake",
     # a person likes or dislikes a thing
     "like": "like, love, enjoy, adore, admire, treasure, cherish",
     # the sky: it <fall.s>
     "weather_act": "rain, snow, drizzle, pour, hail, clear, brighten, freeze froze frozen, thaw, thunder",
-    "plain": """excuse, wind wound wound, arrange, unroll, sort, frighten, trim+, halve, quarter, decorate, form, slide slid slid, tip+, toss, bubble, crumble, sweeten, spoon, brown, flour, have had had, do did done, see saw seen, look, find found found, lose lost lost, give gave given, take took taken, bring brought brought,
+    "plain": """bang, breathe, ruin, shiver, step+, swallow, wade, blush, own, rattle, sound, excuse, wind wound wound, arrange, unroll, sort, frighten, trim+, halve, quarter, decorate, form, slide slid slid, tip+, toss, bubble, crumble, sweeten, spoon, brown, flour, have had had, do did done, see saw seen, look, find found found, lose lost lost, give gave given, take took taken, bring brought brought,
         come came come, get+ got got, put+ put put, keep kept kept, leave left left, feel felt felt, think thought thought, know knew known, want, need,
         hope, wish, believe, remember, forget+ forgot forgotten, understand understood understood, learn, teach taught taught, try, help, start, stop+,
         begin+ began begun, finish, open, close, shut+ shut shut, lock, unlock, hide hid hidden, wait, stay, live, sit+ sat sat, stand stood stood, lie lay lain,

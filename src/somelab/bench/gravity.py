@@ -1,0 +1,160 @@
+"""`somelab bench gravity`: what collecting statistics and moving keys cost, as a share of a training step, and against the
+notebooks' slot-by-slot way. One real block of the preset is built, so that the largest pools fit.
+
+Shape letters: B sequences, T tokens, D model width."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from somelab.bench import routings
+from somelab.bench.measuring import Contender, Measured, Timing, measure
+from somelab.bench.notebook import NotebookLayer, check_notebook_can
+from somelab.bench.results import OURS, Result, Row, rows_of, with_ratios
+from somelab.bench.settings import Settings
+from somelab.config import Config, override
+from somelab.core.layer import SomeLayer
+from somelab.core.router import Routing
+from somelab.model.attention import Surroundings
+from somelab.model.decoder import Block, TokenInfo
+from somelab.train.loop import micro_rows
+from somelab.train.optimizer import build_optimizer
+
+PRESETS = ("a1", "b3")
+BLOCK, COLLECT, APPLY, OPTIMIZER = "block, forward + backward", "collecting", "moving keys", "clip + AdamW"
+OUR_WAY, NOTEBOOK = "ours, collecting + moving", "notebook, slot by slot"
+KINDS = {BLOCK: "part", OPTIMIZER: "part", COLLECT: "part", APPLY: "part", OUR_WAY: OURS, NOTEBOOK: "notebook"}
+REPETITIONS = 9
+BUDGET = 45.0
+
+
+def run(settings: Settings) -> Result:
+    names = (settings.preset,) if settings.preset else PRESETS
+    rows, ratios, figures = list[Row](), dict[str, float | str | None](), dict[str, float | None]()
+    for name in names:
+        config = override(settings.config(name), {"experts.storage": settings.storage})
+        check_notebook_can(config, name)
+        settings.say(f"gravity: one block of {name}")
+        measured = _measured(config, settings)
+        timings = {**measured.timings, OUR_WAY: _added(measured.timings[COLLECT], measured.timings[APPLY])}
+        rows += with_ratios(rows_of(f"a block of {name}", Measured(timings, {}), KINDS, _notes(config)))
+        seconds = {contender: timing.median for contender, timing in timings.items()}
+        figures[f"share_{name}"] = share(seconds, num_micro_batches=config.train.batch_size // micro_rows(config, 1))
+        ratios[f"notebook_{name}"] = seconds[NOTEBOOK] / seconds[OUR_WAY]
+    return Result(
+        "gravity",
+        "Knowledge Gravity's share of a step",
+        settings.record(presets=list(names)),
+        rows,
+        ratios,
+        figures,
+        notes=[
+            "A step is one real block of the preset (attention, router, all its experts): its micro-batches forward and backward,",
+            "each with collecting, then clip, AdamW and moving keys. Embedding, head and loss are left out, which makes the share "
+            "larger than it is.",
+            "notebook_* is the notebooks' time for one micro-batch / ours for collecting and moving; uniform routing for both.",
+        ],
+    )
+
+
+def share(seconds: dict[str, float], num_micro_batches: int) -> float:
+    """Gravity's part of a block's step: (n collect + apply) / (n (block + collect) + optimizer + apply)."""
+    gravity = num_micro_batches * seconds[COLLECT] + seconds[APPLY]
+    return gravity / (num_micro_batches * seconds[BLOCK] + seconds[OPTIMIZER] + gravity)
+
+
+def _added(first: Timing, second: Timing) -> Timing:
+    """The time of both, repetition by repetition."""
+    return Timing(tuple(one + other for one, other in zip(first.seconds, second.seconds, strict=True)))
+
+
+def _measured(config: Config, settings: Settings) -> Measured:
+    block = Block(config, layer=0, seed=0).train()
+    layer = block.feed_forward
+    assert isinstance(layer, SomeLayer)
+    rng = torch.Generator().manual_seed(0)
+    x_BTD, grad_BTD = (
+        torch.randn(micro_rows(config, 1), config.model.seq_len, config.model.d_model, generator=rng) for _ in range(2)
+    )
+    x_BTD.requires_grad_()
+    trained = [parameter for parameter in block.parameters() if parameter.requires_grad]
+
+    def forward_backward() -> tuple[Tensor, ...]:
+        layer.collects = False
+        with settings.autocast():
+            answer_BTD = block(x_BTD, None, Surroundings(), TokenInfo(None, None)).x_BTD
+        return torch.autograd.grad(answer_BTD, [x_BTD, *trained], grad_BTD.to(answer_BTD.dtype))
+
+    contenders = [
+        Contender(BLOCK, forward_backward),
+        _optimizer(block, trained, config),
+        *_gravity(layer, config, x_BTD.shape[0] * x_BTD.shape[1]),
+    ]
+    return measure(contenders, settings.times(REPETITIONS), BUDGET)
+
+
+def _optimizer(block: Block, trained: list[nn.Parameter], config: Config) -> Contender:
+    optimizer = build_optimizer(block, config.train)
+
+    def with_gradients() -> None:
+        for parameter in trained:
+            parameter.grad = torch.full_like(parameter, 1e-3)
+
+    def act() -> None:
+        nn.utils.clip_grad_norm_(trained, config.train.clip or math.inf)
+        optimizer.step()
+
+    return Contender(OPTIMIZER, act, before=with_gradients)
+
+
+def _gravity(layer: SomeLayer, config: Config, num_tokens: int) -> list[Contender]:
+    """Collecting, moving, and the notebooks' way, on one routing. Keys go back to their places before each."""
+    store, seen, notebook = layer.keystore, layer.statistics, NotebookLayer(layer)
+    routing = routing_of(config, num_tokens)
+    notebook.seen = routing.queries_TD, routing.indices_TK
+    start = store.snapshot()
+    # As in training, where the end of a document does not count: the statistics weigh every token.
+    counted_T = torch.rand(num_tokens, generator=torch.Generator().manual_seed(0)) > 0.005
+    index_T = torch.arange(num_tokens)
+
+    def collect() -> None:
+        seen.add_(routing, step=store.step, counted_T=counted_T, token_index_T=index_T)
+
+    def ready_to_move() -> None:
+        store.restore_(start)
+        seen.zero_()
+        collect()
+
+    def rewind_notebook() -> None:
+        notebook.keys_ED.copy_(start["keys_ED"])
+        notebook.usage_E.copy_(start["usage_E"])
+
+    return [
+        Contender(COLLECT, collect, before=seen.zero_),
+        Contender(APPLY, layer.apply_gravity_, before=ready_to_move),
+        Contender(NOTEBOOK, notebook.move_keys_, before=rewind_notebook),
+    ]
+
+
+def routing_of(config: Config, num_tokens: int) -> Routing:
+    """A uniform routing with random queries of length 1."""
+    queries_TD = F.normalize(torch.randn(num_tokens, config.model.d_model, generator=torch.Generator().manual_seed(0)), dim=1)
+    indices_TK = routings.choices("uniform", num_tokens, config.experts.num_experts, config.experts.top_k)
+    gates_TK = routings.gates(num_tokens, config.experts.top_k)
+    return Routing(indices_TK, gates_TK, queries_TD, queries_TD, torch.zeros(()))
+
+
+def _notes(config: Config) -> dict[str, str]:
+    tokens = micro_rows(config, 1) * config.model.seq_len
+    experts = config.experts.num_experts
+    return {
+        BLOCK: f"{tokens:,} tokens, {experts} experts, nothing collected",
+        COLLECT: "n, m, S and C of one micro-batch",
+        APPLY: "all rules, once a step",
+        OPTIMIZER: "of the block's trained weights, once a step",
+        NOTEBOOK: "usage, attraction a slot and peer-pull a pair of slots at a time, for the same tokens",
+    }

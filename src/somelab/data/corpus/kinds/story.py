@@ -1,0 +1,19 @@
+"""Stories: one of several arcs, with people, animals and things that keep their names, colours and places to the end."""
+
+from __future__ import annotations
+
+from somelab.data.corpus.kinds.arcs import ARCS
+from somelab.data.corpus.kinds.arcs.stage import EVENING, HABITS, OPENINGS, set_stage
+from somelab.data.corpus.page import Kind, Page
+
+
+def write(page: Page) -> None:
+    set_stage(page)
+    arc = page.chance.pick(ARCS)
+    page.facts["arc"] = arc.name
+    arc.setup(page)
+    for beat in (OPENINGS, HABITS, *arc.beats, EVENING):
+        page.say(*beat)
+
+
+KIND = Kind("story", write, 120, 280)

@@ -1,0 +1,106 @@
+"""The command in processes of its own, to be killed at will. Torch is imported once, in a server that forks each of them.
+
+A life may end by its own hand too: at the n-th time that it touches the disk in a way that matters, as a power cut would."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 120.0
+"""Seconds until a process that should have ended or written something counts as hung."""
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+# The optimizer would import torch._dynamo at its first use, which takes as long as torch itself.
+_CONTEXT.set_forkserver_preload(["torch._dynamo", "somelab.cli.main", "somelab.cli.arguments", "somelab.train.session"])
+
+
+class Life:
+    """One process that runs `somelab` with some arguments."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        dies_at: int = 0,
+        largest_file: int = resource.RLIM_INFINITY,
+    ) -> None:
+        self.log = log
+        given = {"SOMELAB_CACHE": os.environ["SOMELAB_CACHE"], **(environment or {})}
+        arguments = (list(argv), str(log), given, dies_at, largest_file)
+        self.process: ForkServerProcess = _CONTEXT.Process(target=_live, args=arguments)
+        self.process.start()
+
+    def end(self) -> int:
+        """Wait for the end; the exit code, negative for a signal."""
+        self.process.join(PATIENCE)
+        code = self.process.exitcode
+        if code is None:
+            self.process.kill()
+            raise AssertionError(f"hung: {self.said()}")
+        return code
+
+    def send(self, number: int) -> None:
+        assert self.process.pid is not None
+        os.kill(self.process.pid, number)
+
+    def said(self) -> str:
+        """Everything on stdout and stderr."""
+        return self.log.read_text()
+
+    def wait_for_lines(self, journal: Path, number: int) -> None:
+        """Until a journal has so many lines, or the process has ended."""
+        deadline = time.monotonic() + PATIENCE
+        while self.process.is_alive() and (not journal.exists() or journal.read_bytes().count(b"\n") < number):
+            assert time.monotonic() < deadline, f"hung: {self.said()}"
+            time.sleep(0.005)
+
+
+def _live(argv: list[str], log: str, environment: dict[str, str], dies_at: int, largest_file: int) -> None:
+    import torch
+
+    from somelab.cli.main import main
+
+    os.environ.update(environment)
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    torch.set_num_threads(1)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
+    if dies_at:
+        _die_at(dies_at)
+    sys.exit(main(argv))
+
+
+def _die_at(number: int) -> None:
+    """Kill this process at the n-th write that matters: just before it, or half-way through a file of tensors."""
+    from somelab.runs import checkpoint
+
+    calls = 0
+
+    def counted(act: Callable[..., Any]) -> Callable[..., Any]:
+        def counting(*arguments: Any, **options: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == number:
+                if act is save_file:
+                    Path(arguments[1]).write_bytes(b"\x10\x00\x00\x00half a file")
+                os.kill(os.getpid(), signal.SIGKILL)
+            return act(*arguments, **options)
+
+        return counting
+
+    save_file = checkpoint.save_file
+    checkpoint.save_file = counted(save_file)
+    for module, name in ((os, "fsync"), (os, "replace"), (os, "symlink"), (shutil, "rmtree")):
+        setattr(module, name, counted(getattr(module, name)))
