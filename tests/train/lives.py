@@ -34,10 +34,12 @@ class Life:
         environment: Mapping[str, str] | None = None,
         dies_at: int = 0,
         largest_file: int = resource.RLIM_INFINITY,
+        traced: bool = False,
     ) -> None:
+        """`traced`: write the digests of the final keys and the names of all files written beside the log."""
         self.log = log
         given = {"SOMELAB_CACHE": os.environ["SOMELAB_CACHE"], **(environment or {})}
-        arguments = (list(argv), str(log), given, dies_at, largest_file)
+        arguments = (list(argv), str(log), given, dies_at, largest_file, traced)
         self.process: ForkServerProcess = _CONTEXT.Process(target=_live, args=arguments)
         self.process.start()
 
@@ -66,7 +68,7 @@ class Life:
             time.sleep(0.005)
 
 
-def _live(argv: list[str], log: str, environment: dict[str, str], dies_at: int, largest_file: int) -> None:
+def _live(argv: list[str], log: str, environment: dict[str, str], dies_at: int, largest_file: int, traced: bool) -> None:
     import torch
 
     from somelab.cli.main import main
@@ -79,7 +81,31 @@ def _live(argv: list[str], log: str, environment: dict[str, str], dies_at: int, 
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
     if dies_at:
         _die_at(dies_at)
+    if traced:
+        _trace(log)
     sys.exit(main(argv))
+
+
+def _trace(log: str) -> None:
+    from somelab.runs import atomic, journal
+    from somelab.train.loop import Outcome, Trainer
+
+    Path(f"{log}.writes").touch()
+    fit, explained = Trainer.fit, atomic.explained
+
+    def traced_fit(self: Trainer) -> Outcome:
+        outcome = fit(self)
+        digests = [layer.keystore.digest() for layer in self.model.some_layers()]
+        Path(f"{log}.digests").write_text("\n".join(digests))
+        return outcome
+
+    def noted(path: Path) -> Any:
+        with Path(f"{log}.writes").open("a") as file:
+            file.write(f"{path}\n")
+        return explained(path)
+
+    Trainer.fit = traced_fit
+    atomic.explained = journal.explained = noted
 
 
 def _die_at(number: int) -> None:

@@ -18,6 +18,7 @@ from somelab.runs import RunFolder, checkpoint
 from somelab.runs.trained import load_trained
 from somelab.train.callbacks import Callback, StepRecord
 from somelab.train.loop import Trainer
+from somelab.train.recorders import KeySnapshots, LayerJournal, Samples
 from tests.train.builders import LIVELY, SMALL, assert_same_run, config_of, flags_of, state_of, trainer_of, write_text
 from tests.train.lives import Life
 
@@ -50,7 +51,7 @@ def complaint(capsys: pytest.CaptureFixture[str], *argv: str | Path) -> str:
 def original(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that was stopped half-way."""
     out = tmp_path_factory.mktemp("stopped") / "run"
-    outcome = trainer_of(config_of(text, SETTINGS), out, StopAt(STOPPED_AT)).fit()
+    outcome = trainer_of(config_of(text, SETTINGS), out, LayerJournal(), KeySnapshots(), Samples(), StopAt(STOPPED_AT)).fit()
     assert (outcome.reason, outcome.state.step) == ("interrupted", STOPPED_AT)
     assert [os.readlink(out / "checkpoints" / link) for link in ("best", "last")] == ["step-00000004", "step-00000006"]
     return out
@@ -86,40 +87,32 @@ DAMAGES: dict[str, Callable[[Path], None]] = {"flipped": flip, "cut": cut, "remo
 @pytest.mark.parametrize("file", ["model.safetensors", "optimizer.safetensors", "state.json"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_checkpoint(capsys: pytest.CaptureFixture[str], stopped: Path, file: str, damage: str) -> None:
+    journal = (stopped / "metrics.jsonl").read_bytes()
     DAMAGES[damage](stopped / "checkpoints" / "last" / file)
     for verb in ("resume", "eval", "generate"):
         line = complaint(capsys, verb, stopped)
         assert line.startswith(f"{stopped / 'checkpoints' / 'last' / file}: is {'missing' if damage == 'removed' else 'damaged'}")
         assert "use another one with --checkpoint best" in line
     assert load_trained(RunFolder(stopped), "best").state.step == 4
-    assert len(RunFolder(stopped).records("metrics")) == STOPPED_AT + 1, "the journal is as it was"
+    assert (stopped / "metrics.jsonl").read_bytes() == journal, "the journal is as it was"
 
 
 def test_from_the_best_checkpoint_the_run_ends_as_it_would_have(stopped: Path, finished: Path) -> None:
     """Also where the steps that follow have the names of damaged folders."""
     flip(stopped / "checkpoints" / "last" / "model.safetensors")
     assert main(["resume", str(stopped), "--checkpoint", "best"]) == 0
-    assert_same_run_but_for_recorders(stopped, finished)
-
-
-def assert_same_run_but_for_recorders(run: Path, wanted: Path) -> None:
-    """The stopped run was made without the callbacks that write layers, samples and snapshots."""
-    for name in ("layers.jsonl", "samples.jsonl", "keys"):
-        for folder in (run, wanted):
-            assert (folder / name).exists()
-    assert (run / "metrics.jsonl").read_bytes() == (wanted / "metrics.jsonl").read_bytes()
-    for file in ("model.safetensors", "optimizer.safetensors"):
-        assert (run / "checkpoints" / "last" / file).read_bytes() == (wanted / "checkpoints" / "last" / file).read_bytes()
+    assert_same_run(stopped, finished)
 
 
 def test_a_checkpoint_folder_that_is_gone(capsys: pytest.CaptureFixture[str], stopped: Path) -> None:
     """It must not be taken for a run that has not begun."""
+    journal = (stopped / "metrics.jsonl").read_bytes()
     shutil.rmtree((stopped / "checkpoints" / "last").resolve())
     for verb in ("resume", "eval"):
         assert "last: there is no such checkpoint; use another one with --checkpoint best" in complaint(capsys, verb, stopped)
     (stopped / "checkpoints" / "last").unlink()
     assert "last: there is no such checkpoint; use another one with --checkpoint best" in complaint(capsys, "resume", stopped)
-    assert len(RunFolder(stopped).records("metrics")) == STOPPED_AT + 1
+    assert (stopped / "metrics.jsonl").read_bytes() == journal
 
 
 def test_a_checkpoint_of_another_run(capsys: pytest.CaptureFixture[str], stopped: Path, text: Path, tmp_path: Path) -> None:
@@ -183,7 +176,7 @@ def test_a_kill_between_the_last_evaluation_and_its_checkpoint(stopped: Path, fi
     with (stopped / "metrics.jsonl").open("ab") as file:
         file.write(b'{"kind":"final","step":12}\n')
     assert main(["resume", str(stopped)]) == 0
-    assert_same_run_but_for_recorders(stopped, finished)
+    assert_same_run(stopped, finished)
 
 
 def test_an_out_folder_that_is_in_use(capsys: pytest.CaptureFixture[str], stopped: Path, text: Path, tmp_path: Path) -> None:
@@ -269,7 +262,7 @@ def test_a_disk_that_takes_no_checkpoint(
     assert words in line
     assert load_trained(RunFolder(stopped)).state.step == STOPPED_AT
     assert main(["resume", str(stopped)]) == 0
-    assert_same_run_but_for_recorders(stopped, finished)
+    assert_same_run(stopped, finished)
 
 
 def test_a_limit_that_the_system_itself_sets(text: Path, tmp_path: Path) -> None:

@@ -25,24 +25,24 @@ class Disk:
         if caption:
             canvas.text(x + 14, y + 22, caption, size=12.5, weight=600, fill=NIGHT_TEXT)
 
-    def at(self, point: Tensor | Sequence[float], reach: float = 1.0) -> Point:
-        """Pixels of a point; `reach` moves it along its own ray."""
-        x, y = (float(value) * reach for value in point)
+    def at(self, point: Tensor | Sequence[float]) -> Point:
+        """Pixels of a point."""
+        x, y = (float(value) for value in point)
         return self.centre[0] + x * self.radius, self.centre[1] - y * self.radius
 
-    def key(self, point: Tensor, colour: str, *, radius: float = 7, hollow: bool = False, opacity: float | None = None) -> None:
+    def key(self, point: Tensor, colour: str, *, radius: float = 7, hollow: bool = False) -> None:
         if hollow:
-            self.canvas.circle(self.at(point), radius, fill=NIGHT, stroke=colour, stroke_width=1.6, opacity=opacity)
+            self.canvas.circle(self.at(point), radius, fill=NIGHT, stroke=colour, stroke_width=1.6)
         else:
-            self.canvas.circle(self.at(point), radius, fill=colour, stroke=NIGHT, stroke_width=1.5, opacity=opacity)
+            self.canvas.circle(self.at(point), radius, fill=colour, stroke=NIGHT, stroke_width=1.5)
 
     def queries(self, points_TD: Tensor, *, colour: str = STAR, radius: float = 1.6, opacity: float = 0.75) -> None:
         for point in points_TD:
             self.canvas.circle(self.at(point), radius, fill=colour, opacity=opacity)
 
-    def trail(self, points: Sequence[Tensor], colour: str, *, every: int = 0, width: float = 1.8, dash: str | None = None) -> None:
+    def trail(self, points: Sequence[Tensor], colour: str, *, every: int = 0) -> None:
         """The way of a key; a small dot at every n-th step shows its speed."""
-        self.canvas.path(outline([self.at(point) for point in points]), stroke=colour, width=width, opacity=0.8, dash=dash)
+        self.canvas.path(outline([self.at(point) for point in points]), stroke=colour, width=1.8, opacity=0.8)
         for point in points[::every] if every else []:
             self.canvas.circle(self.at(point), 2, fill=colour)
 

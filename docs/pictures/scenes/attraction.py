@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from torch import Tensor
+
 from drawing.canvas import Canvas
 from drawing.chart import Chart, legend
 from drawing.disk import Disk
 from drawing.palette import BLUE, ORANGE, SKY, VERMILION
 from simulation import World, arc, on_rim, ring
-from torch import Tensor
-
 from somelab.config import GravityConfig
 from somelab.core.gravity.attraction import attraction
 from somelab.core.gravity.usage import usage

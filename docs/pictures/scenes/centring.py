@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+
 from drawing.canvas import Canvas
 from drawing.disk import Disk
 from drawing.palette import INK, MUTED, NIGHT_LINE, ORANGE, STAR
 from simulation import World, ring
-from torch import Tensor
-
 from somelab.config import GravityConfig, RouterConfig
 from somelab.core.gravity.centring import centring
 from somelab.core.measures import coverage, gini

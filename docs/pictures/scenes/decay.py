@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import torch
+
 from drawing.canvas import Canvas
 from drawing.chart import Chart, legend
 from drawing.palette import BLUE, FAINT, GRID, VERMILION
 from simulation import World, ring
-
 from somelab.config import GravityConfig
 from somelab.core.gravity import Moment
 from somelab.core.gravity.decay import decay, threshold

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import torch
+
 from drawing.canvas import Canvas, outline
 from drawing.palette import EDGE, INK, MUTED, ORANGE
-
 from somelab.config import ExpertsConfig
 from somelab.core.experts import ExpertPool
 
@@ -25,7 +25,7 @@ def draw() -> Canvas:
         960,
         446,
         "Experts: what is frozen and what is trained",
-        f"One expert of a layer of {NUM_EXPERTS}, width {D_MODEL}, hidden width {D_FFN} (run A1). Trained of all weights.",
+        f"One expert of a layer of {NUM_EXPERTS}, width {D_MODEL}, hidden width {D_FFN} (run A1). Bold: trained of all.",
     )
     for index, (kind, words) in enumerate(KINDS):
         x = 32 + index * 181

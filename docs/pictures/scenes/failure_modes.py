@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
+from torch.nn import functional as F
+
 from drawing.canvas import Canvas
 from drawing.disk import Disk
 from drawing.palette import INK, MUTED, VERMILION, ramp
 from simulation import World
-from torch import Tensor
-from torch.nn import functional as F
-
 from somelab.config import GravityConfig, RouterConfig
 from somelab.core.gravity.attraction import attraction
 from somelab.core.gravity.centring import centring

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from drawing.canvas import Canvas
 from drawing.palette import BLUE, EDGE, INK, MUTED, ORANGE
-
 from somelab.config import GravityConfig, RouterConfig
 from somelab.core.gravity import ORDER
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+
 from drawing.canvas import Canvas
 from drawing.chart import Chart
 from drawing.palette import BLUE, GREEN, INK, MUTED, ORANGE, PURPLE, SKY, VERMILION
 from simulation import World, ring
-
 from somelab.config import GravityConfig
 from somelab.core.gravity.load_bias import load_bias
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+
 from drawing.canvas import Canvas
 from drawing.chart import Chart, legend
 from drawing.palette import BLUE, ORANGE, VERMILION
 from simulation import World, arc, ring
-from torch import Tensor
-
 from somelab.config import GravityConfig
 from somelab.core.gravity.attraction import attraction
 from somelab.core.gravity.decay import decay

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+
 from drawing.canvas import Canvas
 from drawing.chart import Chart, legend
 from drawing.disk import Disk
 from drawing.palette import BLUE, ORANGE, PURPLE, SKY, VERMILION
 from simulation import World, arc, ring
-from torch import Tensor
-
 from somelab.config import GravityConfig
 from somelab.core.gravity.norm import norm
 from somelab.core.gravity.peer_pull import peer_pull

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
+
 from drawing.canvas import Canvas
 from drawing.chart import Chart
 from drawing.palette import BLUE, EDGE, MUTED, ORANGE, VERMILION

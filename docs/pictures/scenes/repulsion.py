@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from torch import Tensor, pdist
+
 from drawing.canvas import Canvas
 from drawing.chart import Chart, legend
 from drawing.disk import Disk
 from drawing.palette import BLUE, ORANGE, PURPLE, SKY, VERMILION, YELLOW
 from simulation import World, arc, ring
-from torch import Tensor, pdist
-
 from somelab.config import GravityConfig
 from somelab.core.gravity.norm import norm
 from somelab.core.gravity.repulsion import repulsion

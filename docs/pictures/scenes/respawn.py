@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch import Tensor
+
 from drawing.canvas import Canvas
 from drawing.chart import Chart
 from drawing.disk import Disk
 from drawing.palette import BLUE, NIGHT_TEXT, ORANGE, SKY
 from simulation import World, arc, on_rim, ring
-from torch import Tensor
-
 from somelab.config import GravityConfig
 from somelab.core.gravity.attraction import attraction
 from somelab.core.gravity.decay import decay

@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 import torch
+from torch.nn import functional as F
+
 from drawing.canvas import Canvas
 from drawing.chart import Chart
 from drawing.palette import BLUE, FAINT, GRID, MUTED, ORANGE
-from torch.nn import functional as F
-
 from somelab.config import RouterConfig
 from somelab.core.measures import gate_entropy
 from somelab.core.router import Router, Routing

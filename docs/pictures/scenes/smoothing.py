@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+from torch import Tensor
+
 from drawing.canvas import Canvas
 from drawing.chart import Chart, legend
 from drawing.palette import BLUE, GRID, ORANGE, VERMILION
 from simulation import World, arc, ring
-from torch import Tensor
-
 from somelab.config import GravityConfig
 from somelab.core.gravity.attraction import attraction
 from somelab.core.gravity.norm import norm

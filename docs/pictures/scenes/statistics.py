@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
+
 from drawing.canvas import Canvas
 from drawing.disk import Disk
 from drawing.palette import BLUE, EDGE, FAINT, INK, MUTED, ORANGE, PURPLE, SKY, YELLOW
 from simulation import ring
-from torch import Tensor
-
 from somelab.config import GravityConfig, RouterConfig
 from somelab.core.router import Router, Routing
 from somelab.core.statistics import RoutingStatistics

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 
+from torch import Tensor
+
 from drawing.canvas import Canvas
 from drawing.chart import Chart, legend
 from drawing.disk import Disk
 from drawing.palette import BLUE, ORANGE, SKY, VERMILION
 from simulation import World, arc, ring
-from torch import Tensor
-
 from somelab.config import GravityConfig
 from somelab.core.gravity.attraction import attraction
 from somelab.core.gravity.norm import norm

@@ -9,7 +9,6 @@ from drawing.canvas import Canvas
 from drawing.chart import Chart, legend
 from drawing.palette import BLUE, GRID, ORANGE, VERMILION
 from simulation import World, on_rim, ring
-
 from somelab.config import GravityConfig
 from somelab.core.gravity.attraction import attraction
 from somelab.core.gravity.usage import usage

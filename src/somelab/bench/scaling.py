@@ -42,7 +42,7 @@ def run(settings: Settings) -> Result:
         {"largest_over_smallest": ratio(times[-1], times[0])},
         notes=[
             f"largest_over_smallest is the time with {pools[-1]} experts / the time with {pools[0]}: smaller is better.",
-            "The router is a linear layer that passes tokens on, and each token is made of K keys: routing is uniform in every pool.",
+            "The router is a linear layer that passes tokens on, each token is a sum of K keys: routing is uniform in every pool.",
         ],
     )
 

@@ -65,6 +65,7 @@ class Bag(Generic[Item]):
 
     def draw_other(self, chance: Chance, *taken: Item) -> Item:
         """An item that is none of `taken`."""
+        assert len(self.items) > len(taken), "everything is taken"
         while (item := self.draw(chance)) in taken:
             pass
         return item

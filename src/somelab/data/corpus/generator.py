@@ -8,7 +8,7 @@ from itertools import count
 
 from somelab.data.corpus.chance import Chance
 from somelab.data.corpus.kinds import KINDS
-from somelab.data.corpus.labels import Document, WordClass
+from somelab.data.corpus.labels import Document
 from somelab.data.corpus.page import Page
 from somelab.errors import ConfigError, nearest
 
@@ -26,8 +26,7 @@ def document(seed: int, index: int, kinds: Sequence[str] | None = None) -> Docum
         page = Page(name, Chance(seed, index, name, draft))
         kind.write(page)
         document = page.finish()
-        num_words = sum(word.word_class is not WordClass.PUNCTUATION for word in document.words)
-        if kind.least_words <= num_words <= kind.most_words:
+        if kind.least_words <= page.num_words <= kind.most_words:
             return document
     raise AssertionError(f"no draft of {name} {seed}/{index} has {kind.least_words} to {kind.most_words} words")
 

@@ -85,7 +85,7 @@ class Page:
 
     @property
     def num_words(self) -> int:
-        return sum(piece.word_class is not WordClass.PUNCTUATION for piece in self._pieces)
+        return len(self._pieces) - [piece.word_class for piece in self._pieces].count(WordClass.PUNCTUATION)
 
     def finish(self) -> Document:
         text, words = join(self._pieces)

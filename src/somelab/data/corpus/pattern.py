@@ -92,8 +92,8 @@ class PatternError(Exception):
 
 @lru_cache(maxsize=None)
 def compile_pattern(source: str) -> tuple[Node, ...]:
-    nodes, position = _sequence(source, 0)
-    if position != len(source):
+    nodes, position = _sequence(source.rstrip(), 0, None)
+    if position != len(source.rstrip()):
         raise PatternError(f"unbalanced bracket at {position} of: {source}")
     _demand_roles(nodes, source)
     return nodes
@@ -106,8 +106,8 @@ def fixed(source: str) -> tuple[Piece, ...]:
     return node.pieces
 
 
-def _sequence(source: str, position: int) -> tuple[tuple[Node, ...], int]:
-    """Nodes up to the end, or to the | or ) that closes this alternative."""
+def _sequence(source: str, position: int, group_role: Role | None) -> tuple[tuple[Node, ...], int]:
+    """Nodes up to the end, or to the | or ) that closes this alternative. `group_role` is the role that its brackets give."""
     nodes: list[Node] = []
     fixed: list[Piece] = []
 
@@ -117,7 +117,6 @@ def _sequence(source: str, position: int) -> tuple[tuple[Node, ...], int]:
             fixed.clear()
         nodes.append(node)
 
-    source = source.rstrip()
     while position < len(source):
         match = _ELEMENT.match(source, position)
         if match is None:
@@ -127,16 +126,17 @@ def _sequence(source: str, position: int) -> tuple[tuple[Node, ...], int]:
             break
         position = match.end()
         if found["mark"] == "(":
-            options, position = _options(source, position)
+            role = _role_of_group(source, position) or group_role
+            options, position = _options(source, position, role)
             add(Alternatives(options))
         elif found["mark"]:
             fixed.append(NEW_LINE if found["mark"] == "¶" else MARKS[found["mark"]])
         elif found["cast"]:
-            add(CastSlot(found["cast"], found["cast_form"] or "", _role(found["cast_role"], source)))
+            add(CastSlot(found["cast"], found["cast_form"] or "", _role(found["cast_role"], source) or group_role))
         elif found["bag"]:
-            add(BagSlot(found["bag"], found["bag_form"] or "", _role(found["bag_role"], source), found["keep"]))
+            add(BagSlot(found["bag"], found["bag_form"] or "", _role(found["bag_role"], source) or group_role, found["keep"]))
         else:
-            fixed.extend(_literal(found["word"], found["code"], _role(found["role"], source), source))
+            fixed.extend(_literal(found["word"], found["code"], _role(found["role"], source), group_role, source))
     if fixed:
         nodes.append(Fixed(_compounds(fixed)))
     return tuple(nodes), position
@@ -152,33 +152,29 @@ def _compounds(pieces: list[Piece]) -> tuple[Piece, ...]:
     )
 
 
-def _options(source: str, position: int) -> tuple[tuple[tuple[Node, ...], ...], int]:
+def _options(source: str, position: int, role: Role | None) -> tuple[tuple[tuple[Node, ...], ...], int]:
     options: list[tuple[Node, ...]] = []
     while True:
-        nodes, position = _sequence(source, position)
+        nodes, position = _sequence(source, position, role)
         options.append(nodes)
         match = _ELEMENT.match(source, position)
         if match is None:
             raise PatternError(f"no closing bracket in: {source}")
         position = match.end()
         if match["mark"] == ")":
-            role = _role(match["group_role"], source)
-            return tuple(_with_role(nodes, role) for nodes in options), position
+            return tuple(options), position
 
 
-def _with_role(nodes: tuple[Node, ...], role: Role | None) -> tuple[Node, ...]:
-    """The same nodes, with every role that is still open set to `role`."""
-    if role is None:
-        return nodes
-    changed: list[Node] = []
-    for node in nodes:
-        if isinstance(node, Fixed):
-            changed.append(Fixed(tuple(piece if piece.role else piece._replace(role=role) for piece in node.pieces)))
-        elif isinstance(node, Alternatives):
-            changed.append(Alternatives(tuple(_with_role(option, role) for option in node.options)))
-        else:
-            changed.append(node if node.role else node._replace(role=role))
-    return tuple(changed)
+def _role_of_group(source: str, position: int) -> Role | None:
+    """The role after the bracket that closes the group whose inside begins at `position`."""
+    depth = 1
+    while depth:
+        match = _ELEMENT.match(source, position)
+        if match is None:
+            raise PatternError(f"no closing bracket in: {source}")
+        depth += (match["mark"] == "(") - (match["mark"] == ")")
+        position = match.end()
+    return _role(match["group_role"], source)
 
 
 def _demand_roles(nodes: tuple[Node, ...], source: str) -> None:
@@ -199,31 +195,32 @@ def _role(word: str | None, source: str) -> Role | None:
         raise PatternError(f"unknown role {word!r} in: {source}") from None
 
 
-def _literal(word: str, code: str | None, role: Role | None, source: str) -> list[Piece]:
+def _literal(word: str, code: str | None, role: Role | None, group_role: Role | None, source: str) -> list[Piece]:
     """The labelled pieces of a literal: one, or two for a contraction such as don't (do + n't)."""
     contraction = _CONTRACTION.match(word)
     if contraction:
         stem, tail = contraction[1], contraction[2]
         tail_piece = Piece(tail, WordClass.PARTICLE if tail == "n't" else WordClass.AUXILIARY, Role.NONE)
-        return [*_literal(stem, code, role, source), tail_piece]
+        return [*_literal(stem, code, role, group_role, source), tail_piece]
     if word == "'s" and code is None:
         return [Piece(word, WordClass.PARTICLE, Role.NONE)]
     if word in ("an", "An"):  # The join decides between a and an.
         word = "a"
-    word_class = CLASS_CODES[code] if code else _class_of(word, role, source)
-    if role is None and (word_class not in _NEED_ROLE or word.lower() == "there"):
-        role = default_role(word, word_class)
+    word_class = CLASS_CODES[code] if code else _class_of(word, role, group_role, source)
+    if role is None:
+        needed = word_class in _NEED_ROLE and word.lower() != "there"
+        role = group_role if needed else default_role(word, word_class)
     # Capitals are the business of the join: a pattern may also follow a `Then`.
     return [Piece(word if word == "I" or word_class is WordClass.PROPER_NOUN else word.lower(), word_class, role)]
 
 
-def _class_of(word: str, role: Role | None, source: str) -> WordClass:
+def _class_of(word: str, role: Role | None, group_role: Role | None, source: str) -> WordClass:
     """The class of an unmarked literal. A noun must have a role, so of noun and verb the one with a role is the noun."""
     classes = set(classes_of(word))
     if len(classes) > 1 and WordClass.NOUN in classes:
-        if role in _NOUN_ROLES:
+        if role in _NOUN_ROLES or (group_role in _NOUN_ROLES and classes == {WordClass.NOUN, WordClass.VERB}):
             return WordClass.NOUN
-        if role is None:
+        if role is None and group_role is None:
             classes.remove(WordClass.NOUN)
     for usual, rare in _USUAL:
         if usual in classes:

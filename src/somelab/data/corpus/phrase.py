@@ -4,6 +4,7 @@ A phrase is a list of pieces; `join` turns it into a string and the spans of its
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from somelab.data.corpus.labels import Role, Word, WordClass
@@ -55,6 +56,7 @@ def determiner(text: str) -> Piece:
     return Piece(text, WordClass.DETERMINER, Role.NONE)
 
 
+@lru_cache(maxsize=None)
 def number(value: int) -> tuple[Piece, ...]:
     """A number in words; the `and` within it is a conjunction that belongs to the quantity."""
     return tuple(
@@ -62,6 +64,7 @@ def number(value: int) -> tuple[Piece, ...]:
     )
 
 
+@lru_cache(maxsize=None)
 def count(value: int) -> Referent:
     """A number as a referent, with its ordinal (first, as an adjective) where a day of the month has one."""
     forms = {"": number(value)}
@@ -70,12 +73,13 @@ def count(value: int) -> Referent:
     return Referent(forms)
 
 
+@lru_cache(maxsize=None)
 def measure(value: int, unit: Referent) -> Referent:
-    """`three cups`, `one cup`; the form `of` ends in that word, the form `unit` is the noun alone, `many` the number alone."""
+    """`three cups`, `one cup`; the form `of` ends in that word, `number` is the number alone."""
     nouns = tuple(piece._replace(role=Role.QUANTITY) for piece in unit.forms["one" if value == 1 else "many"])
     whole = (*number(value), *nouns)
     of = Piece("of", WordClass.PREPOSITION, Role.NONE)
-    return Referent({"": whole, "of": (*whole, of), "unit": nouns, "number": number(value)})
+    return Referent({"": whole, "of": (*whole, of), "number": number(value)})
 
 
 def name(text: str) -> Referent:

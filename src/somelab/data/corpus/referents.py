@@ -3,7 +3,8 @@ They are made once per document and keep their name, colour and gender to its en
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from somelab.data.corpus.labels import Role, WordClass
@@ -25,7 +26,8 @@ NEUTER = Gender("it", "it", "its", "itself")
 PLURAL = Gender("they", "them", "their", "themselves")
 
 
-def pronouns(gender: Gender) -> dict[str, tuple[Piece, ...]]:
+@lru_cache(maxsize=None)
+def pronouns(gender: Gender) -> Mapping[str, tuple[Piece, ...]]:
     """The forms `he`, `him`, `his` and `himself`, named after one gender and filled by any."""
     return {
         "he": (Piece(gender.he, WordClass.PRONOUN, None),),

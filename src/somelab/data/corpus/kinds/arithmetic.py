@@ -101,8 +101,8 @@ TOGETHERS = (
 )
 
 SHOP_OPENINGS = (
-    "At the (market|fair|village shop|corner shop|school shop)@place , (a|one|each) {ware@experiencer} cost {price} , and (a|one|each) {ware_two@experiencer} cost {price_two} .",
-    "{hero@agent} went to/p the (market|fair|village shop|corner shop|jumble sale)@place , where/c a {ware@experiencer} was {price} and a {ware_two@experiencer} was {price_two} .",
+    "At the (market|fair/n|village shop|corner shop|school shop)@place , (a|one|each) {ware@experiencer} cost {price} , and (a|one|each) {ware_two@experiencer} cost {price_two} .",
+    "{hero@agent} went to/p the (market|fair/n|village shop|corner shop|jumble sale)@place , where/c a {ware@experiencer} was {price} and a {ware_two@experiencer} was {price_two} .",
     "(A stall@agent at the market@place|The village shop@agent|A shopkeeper@agent in {town@place}) sold {ware.many@patient} for {price} each/r and {ware_two.many@patient} for {price_two} each/r .",
 )
 SHOP_ORDERS = (

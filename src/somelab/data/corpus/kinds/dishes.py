@@ -214,7 +214,7 @@ DISHES = (
             ("Beat {fat.again@patient} until/c it@experiencer is (soft|light/a) .", "Take {fat.the@patient} out/t of the fridge@place early/r , so/c that/c it@experiencer is soft ."),
             DRY_INTO_BOWL,
             ("Work in/t {fat.the@patient} , {egg.again@patient} and {spice.again@patient} .", "Add {egg.the@patient} , {fat.the@patient} and {spice.again@patient} , and make a (firm|soft) dough@patient ."),
-            ("Roll out/t the dough@patient and cut (circles|stars|hearts|squares|half moons)@patient .", "Form small balls@patient and press them@patient flat/a ."),
+            ("Roll out/t the dough@patient and cut (circles|stars|hearts|squares|half/a moons)@patient .", "Form small balls@patient and press them@patient flat/a ."),
             ("Press one/o@patient of {nut.the@patient} into each/d biscuit@place .", "Decorate each/d biscuit@patient with a {nut.one@instrument} ; that/o@topic is what/d {nut.again@topic} are for/p ."),
             BAKE, COOL,
         ),

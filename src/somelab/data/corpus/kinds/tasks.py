@@ -61,7 +61,7 @@ TASKS = (
             ("Carry the {furniture@patient} (outside|into the garden@place|into the yard@place) and spread the newspapers@patient under/p it@place .", "Cover the floor@patient with the old newspapers@instrument and set the {furniture@patient} on them@place ."),
             ("Rub off/t the old {old} paint@patient with the sandpaper@instrument .", "Sand/v the {furniture@patient} until/c the {old} paint@experiencer is gone/a ."),
             ("Wipe away/t the dust@patient with a damp cloth@instrument .", "Sweep off/t the dust@patient and wash your hands@patient ."),
-            ("Dip the {brush} brush@patient into the {colour} paint@place and paint in long/a strokes@manner .", "Open/v the tin@patient , stir the {colour} paint@patient well/r , and begin with the (legs|edges|back)@topic ."),
+            ("Dip the {brush} brush@patient into the {colour} paint@place and paint in long/a strokes@manner .", "Open/v the tin@patient , stir the {colour} paint@patient well/r , and begin with the (legs|edges|back/n)@topic ."),
             ("Let the paint@agent dry/v for {dry} .", "Wait {dry} , until/c the first/a coat@experiencer is dry/a ."),
             ("Paint it@patient again , until/c it@experiencer has/v {coats} coats@patient .", "^ It@experiencer needs {coats} coats@patient in all/n@quantity , with {dry} after/p each/o@time ."),
         ),
@@ -186,7 +186,7 @@ TASKS = (
         (
             ("Brush the {pet@patient} and (talk|speak) to/p it@recipient (softly|kindly|quietly) .", "Play/v with the {pet@companion} for a while@time , so/c that/c it@experiencer is (calm|tired) ."),
             ("Fill the (bowl|tub)@patient with {jugs} jugs@instrument of warm/a water@topic .", "Pour {jugs} jugs@patient of warm/a water@topic into it@place ; cold/a water@agent would frighten the {pet@patient} ."),
-            ("Lift the {pet@patient} in/t and wet/v its (back|fur|coat)@patient with your hand@instrument .", "Put the {pet@patient} into the water@place , but keep its ears@patient dry/a ."),
+            ("Lift the {pet@patient} in/t and wet/v its (back/n|fur|coat)@patient with your hand@instrument .", "Put the {pet@patient} into the water@place , but keep its ears@patient dry/a ."),
             ("Rub in/t a little shampoo@patient for {time} .", "Wash it@patient with the shampoo@instrument , from the neck@place to/p the tail@place , for {time} ."),
             ("Rinse it@patient (twice|well/r|until/c the water@experiencer is clear/a) .", "Rinse out/t all/d the shampoo@patient ."),
             ("Wrap the {pet@patient} in the {towel} towel@instrument and rub it@patient dry/a .", "Dry/v the {pet@patient} with the {towel} towel@instrument , and close/v the windows@patient ."),

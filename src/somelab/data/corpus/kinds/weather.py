@@ -31,7 +31,7 @@ class Condition(NamedTuple):
 CONDITIONS = Bag(
     (
         Condition("rain", "light steady heavy", "rainy", "it@none rained", "(take/v an umbrella@patient|wear/v a raincoat@patient)", 5, 19),
-        Condition("sunshine", "bright warm golden", "sunny", "the sun@agent shone", "(wear/v a sun hat@patient|use/v sun cream@patient)", 16, 33),
+        Condition("sunshine", "bright warm golden", "sunny", "the sun@agent shone", "(wear/v a sun hat@patient|use/v sun cream@patient)", 16, 36),
         Condition("clouds", "low thick grey", "cloudy", "(grey|low|heavy) clouds@agent covered the sky@patient", "take/v a (jacket|jumper)@patient", 1, 21),
         Condition("showers", "short scattered sudden", "showery", "there/o were (short|heavy) showers/n@topic", "(keep/v a hood@patient ready|plan/v your walk/n@topic well/r)", 7, 20),
         Condition("winds", "strong cold gusty", "windy", "a (strong|cold/a) wind@agent blew", "(hold/v on/t to/p your hat@patient|tie/v down/t your garden@attribute chairs@patient)", 5, 19),
@@ -134,7 +134,7 @@ DIARY_LATER_DAYS = (
 )
 DIARY_RAIN = (
     "The rain@attribute gauge@agent (caught|collected) {rain} .",
-    "There/o were {rain} in the (gauge|glass)@place .",
+    "There/o were {rain} in the (gauge|glass/n)@place .",
 )
 DIARY_DRY = ("The rain@attribute gauge@experiencer stayed (empty/a|dry/a) .", "Not a drop/n@topic fell .")
 DIARY_EXTRA = (

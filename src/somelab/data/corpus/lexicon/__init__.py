@@ -4,6 +4,7 @@ The tables beside this file are data; this file turns them into referents once, 
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import lru_cache
 
 from somelab.data.corpus.chance import Bag
 from somelab.data.corpus.labels import Role, WordClass
@@ -14,6 +15,7 @@ from somelab.data.corpus.phrase import Piece, Referent, determiner, name
 _THE, _A = determiner("the"), determiner("a")
 
 
+@lru_cache(maxsize=None)
 def noun(spec: str) -> Referent:
     """A countable noun: `one`, `many`, `a`, `the`, `those` (the + plural). Words before the head describe it."""
     singular, many = (_compound(form) for form in plural(spec))
@@ -23,6 +25,7 @@ def noun(spec: str) -> Referent:
     )
 
 
+@lru_cache(maxsize=None)
 def mass_noun(text: str) -> Referent:
     pieces = _compound(text)
     return Referent({"": pieces, "one": pieces, "many": pieces, "the": (_THE, *pieces), "those": (_THE, *pieces)}, text)
@@ -57,10 +60,12 @@ def verb(spec: str) -> Referent:
     return Referent({key: (Piece(text, WordClass.VERB, role),) for key, text in zip(names_of_forms, forms, strict=True)}, forms.base)
 
 
+@lru_cache(maxsize=None)
 def adjective(text: str) -> Referent:
     return Referent({"": (Piece(text, WordClass.ADJECTIVE, Role.ATTRIBUTE),)}, text)
 
 
+@lru_cache(maxsize=None)
 def adverb(text: str) -> Referent:
     return Referent({"": (Piece(text, WordClass.ADVERB, Role.TIME if text in TIME_ADVERBS else Role.MANNER),)}, text)
 

@@ -8,7 +8,7 @@ PRONOUNS = """i you he she it we they me him her us them myself yourself himself
 # `ca` and `wo` are what is left of can't and won't.
 AUXILIARIES = "ca wo cannot is was are were be been being am has had have having do does did can could will would shall should may might must"
 PREPOSITIONS = """of in on at to for with without from by under over behind beside between among near through across along around past into onto inside
-    after before during until since about against above below beneath towards like as beyond despite within opposite per"""
+    after before during until since about against above below beneath towards like as beyond despite within opposite per except"""
 CONJUNCTIONS = """and but or nor so because if when while until before after since although though that than as where whenever once unless whether yet
     wherever"""
 PARTICLES = "to not up down out off"

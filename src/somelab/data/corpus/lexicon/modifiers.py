@@ -19,8 +19,8 @@ ADJECTIVES = {
         sensible, inventive, healthy, thorough, discreet""",
     "glad": "happy, glad, delighted, grateful, relieved, pleased, overjoyed, thrilled, joyful, thankful, content",
     "upset": "sad, worried, upset, unhappy, miserable, anxious, gloomy, troubled, heartbroken, disappointed, desperate, distressed, glum",
-    "place_look": """old, quiet, sunny, dark, little, busy, narrow, green, cold, empty, dusty, shady, wild, misty, crowded, peaceful, windy, lovely,
-        muddy, steep, lonely, overgrown, moonlit, mossy, cosy, rocky, leafy, secluded""",
+    "place_look": """old, quiet, sunny, busy, lovely, peaceful, windy, crowded, empty, cold, little, misty, lonely, shady, dark, deserted, famous,
+        secluded, silent, familiar""",
     "sky": """sunny, rainy, cloudy, windy, warm, cold, foggy, snowy, bright, grey, stormy, frosty, mild, chilly, misty, breezy, hazy, crisp, humid,
         overcast, drizzly, sweltering, blustery""",
     "sky_any": "rainy, sunny, windy, cloudy, misty, grey, bright, mild, breezy, foggy, drizzly, cool, wet, clear, quiet, dull, blustery",
@@ -36,7 +36,7 @@ ADJECTIVES = {
     "difficulty_easy": "easy, simple, quick, light, filling, old-fashioned",
     "cloth": "woollen, cotton, silk, linen, velvet, leather, felt, knitted, tweed, denim",
     "matter": "wooden, tin, copper, brass, glass, clay, porcelain, iron",
-    "plain": """oldest, ashamed, fat, rotten, stronger, merry, crooked, dearer, dearest, finer, greatest, lost-property, plastic, beautiful, easier, well-known, angry, cross, comfortable, funny, interesting, sleepy, tasty, gone, used, floured, salted, healthy, firm, beaten, done, slower, second, dense, fierce, gusty, noisy, stout, showery, unsettled, violent, warmest, coldest, hottest, coolest, still, ready, safe, sure, late, early, alone, tired, hungry, thirsty, sick, ill, well, better, best, worse, worst, right, wrong, true, same, different, other, own,
+    "plain": """cosy, narrow, muddy, steep, dusty, wild, green, mossy, misty, oldest, ashamed, fat, rotten, stronger, merry, crooked, dearer, dearest, finer, greatest, lost-property, plastic, beautiful, easier, well-known, angry, cross, comfortable, funny, interesting, sleepy, tasty, gone, used, floured, salted, healthy, firm, beaten, done, slower, second, dense, fierce, gusty, noisy, stout, showery, unsettled, violent, warmest, coldest, hottest, coolest, still, ready, safe, sure, late, early, alone, tired, hungry, thirsty, sick, ill, well, better, best, worse, worst, right, wrong, true, same, different, other, own,
         next, last, first, second, third, fourth, fifth, only, special, favourite, whole, full, open, closed, shut, broken, torn, lost, missing, stuck, wet, hot, cool,
         loud, low, high, deep, thick, thin, heavy, light, strong, weak, fast, slow, quick, sharp, round, square, straight, loose, tight, free, busy, rich, poor, dear,
         possible, important, useful, strange, secret, sudden, clear, fair, gold, cheap, expensive, sore, fresh, ripe, raw, boiling, preheated, remaining, large, medium, extra,
@@ -65,7 +65,7 @@ ADVERBS = {
 # Adverbs of time take the role `time`, all others `manner`, unless a pattern says otherwise.
 TIME_WORDS = """then soon now later again always never often sometimes today tomorrow yesterday tonight already still suddenly finally once early late
     afterwards meanwhile immediately before first next usually ever since yet twice o'clock daily weekly lately recently overnight eventually"""
-OTHER_ADVERBS = """halfway easily aloud clearly neatly equally fairly indoors onwards outdoors here away home back together alone everywhere nowhere somewhere outside inside upstairs downstairs far near nearby too also only
+OTHER_ADVERBS = """faster halfway easily aloud clearly neatly equally fairly indoors onwards outdoors here away home back together alone everywhere nowhere somewhere outside inside upstairs downstairs far near nearby too also only
     just even almost nearly perhaps maybe well better best badly fast hard instead how why where indeed enough more most less least much
     very so really quite rather once exactly certainly surely straight aside apart forward backwards around abroad however therefore 
     otherwise altogether about half there right left likely occasionally mostly partly slightly gradually further evenly thoroughly firmly tightly loosely

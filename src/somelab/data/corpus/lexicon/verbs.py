@@ -41,7 +41,7 @@ VERBS = {
     "like": "like, love, enjoy, adore, admire, treasure, cherish",
     # the sky: it <fall.s>
     "weather_act": "rain, snow, drizzle, pour, hail, clear, brighten, freeze froze frozen, thaw, thunder",
-    "plain": """bang, breathe, ruin, shiver, step+, swallow, wade, blush, own, rattle, sound, excuse, wind wound wound, arrange, unroll, sort, frighten, trim+, halve, quarter, decorate, form, slide slid slid, tip+, toss, bubble, crumble, sweeten, spoon, brown, flour, have had had, do did done, see saw seen, look, find found found, lose lost lost, give gave given, take took taken, bring brought brought,
+    "plain": """rustle, bang, breathe, ruin, shiver, step+, swallow, wade, blush, own, rattle, sound, excuse, wind wound wound, arrange, unroll, sort, frighten, trim+, halve, quarter, decorate, form, slide slid slid, tip+, toss, bubble, crumble, sweeten, spoon, brown, flour, have had had, do did done, see saw seen, look, find found found, lose lost lost, give gave given, take took taken, bring brought brought,
         come came come, get+ got got, put+ put put, keep kept kept, leave left left, feel felt felt, think thought thought, know knew known, want, need,
         hope, wish, believe, remember, forget+ forgot forgotten, understand understood understood, learn, teach taught taught, try, help, start, stop+,
         begin+ began begun, finish, open, close, shut+ shut shut, lock, unlock, hide hid hidden, wait, stay, live, sit+ sat sat, stand stood stood, lie lay lain,

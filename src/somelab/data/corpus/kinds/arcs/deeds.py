@@ -149,8 +149,8 @@ CONTEST = (
         "{hero@agent} began <busily> . Soon {hero.he@experiencer} was the best/a of all/d {rivals} .",
     ),
     (
-        "Then {hero@agent} saw/v that/c {friend@agent} {trouble} .",
-        "But suddenly {friend@speaker} <alarm.ed> . {friend.he@agent} {trouble} .",
+        "Then something@agent happened : {friend@agent} {trouble} .",
+        "But suddenly {friend@agent} (cried|called|shouted) out/t . {friend.he@agent} {trouble} .",
     ),
     (
         "{hero@agent} thought of {prize@topic} . Then {hero.he@agent} looked at {friend@patient} , and {hero.he@agent} {deed} .",

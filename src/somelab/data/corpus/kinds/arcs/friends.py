@@ -231,7 +231,7 @@ def set_newcomer(page: Page) -> None:
 NEWCOMER = (
     (
         "{time} a <colour> (van|cart|lorry)@agent stopped in the street@place . {friend.a@agent} named/v {friend@attribute} got out/t with {boxes} boxes@companion .",
-        "{time} someone@agent moved into the empty/a house@place next/r door@place . It@experiencer was {friend.intro@topic} , who@agent came from {town_two@place} with {boxes} boxes@companion and {treasure.a@companion} .",
+        "{time} someone@agent moved into the empty/a house@place next/r door@place . It@experiencer was {friend.intro@topic} , with {boxes} boxes@companion .",
     ),
     (
         "{friend@experiencer} came from {town_two@place} and knew nobody@patient . {friend.he@experiencer} sat on the steps@place and looked lonely .",

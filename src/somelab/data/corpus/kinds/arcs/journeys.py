@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from somelab.data.corpus.kinds.arcs.stage import AROUND, FRIENDS, NIGHT, OUTSIDE_SPOTS, ROAD, STORM, Arc, spot
+from somelab.data.corpus.kinds.clock import clock_time
 from somelab.data.corpus.kinds.places import WILD_PLACES, draw_place
 from somelab.data.corpus.kinds.things import draw_thing, look_text, noun_text
 from somelab.data.corpus.lexicon import noun
@@ -196,7 +197,7 @@ MYSTERY = (
         "The trail@agent of crumbs@topic led to/p {place@place} . {trail} they@agent found a {thief.one@patient} . {thief.he@agent} wore a {colour} {garment@patient} .",
     ),
     (
-        "The {garment@experiencer} had/v a hole@patient , just as/r big as/c the {clue@topic} . “ So/r it@none was you@topic ! ” said/v {hero@speaker} .",
+        "Something@experiencer was missing/a on the {garment@place} : a {colour} {clue@topic} . “ So/r it@none was you@topic ! ” said/v {hero@speaker} .",
         "“ This/d {colour} {clue@experiencer} is yours/o@topic , ” said/v {friend@speaker} .",
     ),
     (
@@ -208,9 +209,77 @@ MYSTERY = (
         "The {owner@experiencer} was angry at first/n@time , but then {owner_gender.he@agent} saw/v the {young} children@patient . “ From now/n@time on/t I@agent will put out/t {each} {loot.many@patient} every night@time , ” {owner_gender.he@speaker} said/v .",
     ),
     (
-        "And the {colour} {garment@patient} ? {friend@agent} mended the hole@patient with the {clue@instrument} .",
+        "And the {colour} {garment@patient} ? {friend@agent} sewed the {clue@patient} on/t again , and it@agent looked like/p new/a .",
         "Since/p then/n@time nothing@agent has/x disappeared in {town@place} , and {thief@agent} (waves|nods) whenever {thief.he@agent} sees {hero@patient} .",
     ),
 )  # fmt: skip
 
-ARCS = (Arc("a trip", set_trip, TRIP), Arc("the rescue", set_rescue, RESCUE), Arc("the mystery", set_mystery, MYSTERY))
+
+def set_message(page: Page) -> None:
+    """A message of three parts that has to arrive word for word."""
+    chance, cast = page.chance, page.cast
+    thing, candles = draw_thing(page, "household", "soft_household"), chance.between(2, 12)
+    ware = page.draw("ware")
+    stop, stop_two = chance.sample(DISTRACTIONS, 2)
+    cast.update(
+        thing=thing, ware=ware, wares=count(candles), clock=clock_time(30 * chance.between(12, 42)), day=page.draw("weekday"), goal=draw_place(page),
+        tempter=Thing(page.draw("trade"), page.draw("trait"), gender=chance.pick((FEMALE, MALE))), toy=page.draw("toy"),
+        stop=page.phrase(stop), stop_two=page.phrase(stop_two),
+    )  # fmt: skip
+    page.facts.update(object=noun_text(thing), look=look_text(thing), recalled=f"{look_text(thing)} {noun_text(thing)}")
+
+
+DISTRACTIONS = (
+    "a <trade@agent> wanted to/t talk about/p the price@topic of <crop.many@topic>",
+    "{few} children@agent asked {hero.him@recipient} to/t play/v with their <toy@instrument>",
+    "a <pet@agent> had/x lost/v its way@patient and {hero@agent} carried it@patient home/r",
+    "there/o was a <public_event@topic> , with music@topic and <snack.many@topic>",
+    "a <cargo_vehicle@agent> was stuck/a in the mud@place and {hero@agent} helped to/t push it@patient",
+    "a <trade@agent> asked the way@patient to/p the <landmark@place>",
+)
+MESSAGE = (
+    (
+        "{time} {elder.a@agent} stopped {hero@patient} . “ Can you@agent carry a message@patient to/p {friend.intro@recipient} , {goal.short_in@place} ? ” {elder.he@speaker} asked .",
+        "{time} {hero.his} {kin@agent} had/v an important message@patient for {friend.intro@recipient} , who@agent worked {goal.in@place} .",
+    ),
+    (
+        "“ Say this/o@patient : bring {thing.a@patient} and {wares} {ware.many@patient} on {day@time} at {clock@time} . And do/x not change/v a word@patient ! ”",
+        "“ Listen well/r , ” it@agent began : “ bring {wares} {ware.many@patient} and {thing.a@patient} , on {day@time} at {clock@time} . ”",
+    ),
+    (
+        "{hero@agent} repeated it@patient twice . “ {thing.a_short@topic} , {wares} {ware.many@topic} , {day@time} , {clock@time} . ” Then {hero.he@agent} <go.ed> off/t .",
+        "{hero@agent} had/v no/d paper@patient , so/c {hero.he@agent} said/v the words@patient again and again : “ {thing.a_short@topic} and {wares} {ware.many@topic} . ”",
+    ),
+    ROAD,
+    ("On the way@place {stop} .", "But {hero@experiencer} was not far/r from home@place when {stop} ."),
+    (
+        "“ {wares} {ware.many@topic} , {clock@time} , ” {hero@speaker} murmured when it@experiencer was over/r .",
+        "When {hero.he@agent} walked on/r , {hero.he@agent} had/v to/t think hard/r . Was it@none {day@time} ? Yes , {day@time} .",
+    ),
+    ROAD,
+    ("Then {stop_two} .", "{place_two.in@place} {stop_two} ."),
+    (
+        "{tempter.a@agent} laughed at {hero.him@recipient} . “ Nobody@agent can remember so/r much/o@patient , ” {tempter.he@speaker} said/v . {hero@agent} only walked faster/r .",
+        "“ What@patient are you@agent saying/v all/d the time@time ? ” asked {tempter.a@speaker} . “ {thing.a_short@topic} , ” said/v {hero@speaker} , and was gone/a .",
+    ),
+    AROUND,
+    (
+        "At last/n@time {hero@agent} came to/p {goal@place} . {friend@agent} was working , and {hero@agent} said/v : “ Bring {thing.a@patient} and {wares} {ware.many@patient} on {day@time} at {clock@time} . ”",
+        "“ {friend@recipient} ! ” <exclaim.ed> {hero@speaker} . “ On {day@time} at {clock@time} you@agent must bring {wares} {ware.many@patient} and {thing.a@patient} . ”",
+    ),
+    (
+        "“ Not a word@experiencer is missing/a , ” said/v {friend@speaker} . “ How did/x you@agent do/v it@patient ? ” “ I@agent gave every word@recipient a place@patient on the road@topic , ” {hero@speaker} answered .",
+        "{friend@agent} wrote everything@patient down/t . “ Without you@topic I@agent would have/x come too late/r , ” {friend.he@speaker} said/v .",
+    ),
+    (
+        "On {day@time} at {clock@time} {friend@agent} came with {thing@companion} and {wares} {ware.many@companion} , and there/o was a great party@topic . It@experiencer was for {hero@recipient} !",
+        "And on {day@time} , at {clock@time} , everything@experiencer was ready : {thing@topic} , the {wares} {ware.many@topic} and a <dessert@topic> . “ Happy birthday@topic , {hero@recipient} ! ” they@speaker all/r <exclaim.ed> .",
+    ),
+)  # fmt: skip
+
+ARCS = (
+    Arc("a trip", set_trip, TRIP),
+    Arc("the rescue", set_rescue, RESCUE),
+    Arc("the mystery", set_mystery, MYSTERY),
+    Arc("the message", set_message, MESSAGE),
+)

@@ -204,7 +204,7 @@ KEY = (
     ),
     (
         "In {chest.the@place} lay {treasure.a@patient} and {letters} old letters@patient .",
-        "Inside/r they@agent found {treasure.a@patient} , wrapped/a in (paper|silk|wool|cotton|linen|an old <garment>)@instrument , and {letters} (letters|photographs|coins)@patient .",
+        "Inside/r they@agent found {treasure.a@patient} , wrapped/a in (paper|silk/n|wool|cotton/n|linen/n|an old <garment>)@instrument , and {letters} (letters|photographs|coins)@patient .",
     ),
     (
         "“ {treasure@experiencer} belonged to/p my mother@recipient , ” said/v {hero.his} {kin@speaker} . “ Now it@experiencer is yours/o@recipient , because you@agent waited . ”",

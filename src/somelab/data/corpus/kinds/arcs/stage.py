@@ -60,7 +60,13 @@ HABITS = (
     "{hero.he@experiencer} always wore a <colour> <garment@patient> , in summer@time and in winter@time .",
     "People@agent said/v that/c nobody@experiencer in {town@place} was more/r <trait> .",
     "Every <weekday@time> {hero.he@agent} (visited|helped) a <trade@patient> who@experiencer had/v {few} <animal.many@patient> .",
-    "", "", "",
+    "{hero.he@agent} could <hobby> better/r than anyone@topic , but {hero.he@agent} could not <hobby> at all/n@quantity .",
+    "Nobody@agent had/x ever seen {hero.him@patient} without a <colour> <outerwear@topic> .",
+    "{hero.he@experiencer} was afraid of nothing@topic except <small_creature.many@topic> .",
+    "When {hero.he@experiencer} was not <hobby.ing> , {hero.he@agent} was <hobby.ing> .",
+    "{hero.he@experiencer} had/v {few} <young_kin.many@patient> and a <pet@patient> , and all/o@experiencer of them@topic loved {hero.him@patient} .",
+    "In {hero.his} garden@place grew <flower.many@patient> , <crop.many@patient> and one/m (small|tall|crooked) <tree@patient> .",
+    "", "", "", "",
 )  # fmt: skip
 FRIENDS = (
     "{hero.his} best/a friend@experiencer was {friend.intro@topic} (, who@experiencer lived (next/r door@place|across/p the river@place|on the other/a side@place of the hill@topic)|) .",
@@ -88,9 +94,21 @@ AMBIENCE = (
     "A (cold/a|warm/a|soft) wind@agent (blew|came) from the (hills|sea|river|north|south)@place .",
     "Behind the <scenery@place> , a <animal@agent> was (resting|singing|eating <fruit.a@patient>|sleeping in the shade@place) .",
     "All/d the windows@experiencer in {town@place} were open/a , and someone@agent was playing the <instrument@patient> .",
-    "There/o were <fruit.many@topic> on the trees@place and <flower.many@topic> in the grass@place .",
+    "There/o were <tree_fruit.many@topic> on the trees@place and <flower.many@topic> in the grass@place .",
     "The moon@experiencer was (already|still) in the sky@place , (thin|round) and (pale|golden|white|yellow) .",
     "(Two|Three|A few) <songbird.many@agent> (flew|circled) over the <scenery@place> .",
+    "A <pet@agent> lay in the (sun|shade)@place and did/x not move (a whisker@patient|at all/n@quantity) .",
+    "From far/r away/r came the sound@agent of a <instrument@topic> .",
+    "The <tree.many@agent> by/p the <scenery@place> (rustled|moved) in the wind@place .",
+    "Over/p the <scenery@place> stood a (pale|bright|double/a) rainbow@agent .",
+    "<insect.many@agent> hummed around the <flower.many@place> , and the <songbird.many@agent> were silent/a .",
+    "There/o were (fresh/a|deep|strange) tracks@topic of a <animal@topic> in the mud@place .",
+    "In a garden@place a <trade@agent> was hanging up/t <colour> <garment.many@patient> .",
+    "The smell@agent of <dessert@topic> came from an open/a window@place .",
+    "On a wall@place sat a <pet@agent> with <colour> eyes@topic and watched {hero.him@patient} .",
+    "The old <tree@experiencer> was full of <songbird.many@topic> that/d <part_of_day@time> .",
+    "“ Good {greeting@time} , {hero@recipient} ! ” <exclaim.ed> a <trade@speaker> who@agent was (sweeping the street@patient|carrying <container.a@patient>|painting a <furniture@patient>) .",
+    "Smoke@agent rose/v (slowly|straight/r) from the roof@place of the <shop@topic> .",
 )
 ROADSIDE = (
     "An old (cart|wagon|lorry|van)@agent (creaked|rattled|rolled) past/r , full of <crop.many@topic> .",
@@ -104,6 +122,13 @@ ROADSIDE = (
     "A <trade@agent> with a <colour> <garment@topic> (asked the time@patient|said/v hello@patient|was selling <fruit.many@patient>) .",
     "{hero.his} feet@experiencer were (cold/a|wet/a|tired|sore) , but {hero.he@agent} did/x not (stop|mind) .",
     "{hero.he@agent} took the path@patient (past/p|behind|around) the <scenery@place> .",
+    "At the crossroads@place {hero.he@agent} turned left/r , towards the <scenery@place> .",
+    "{hero.he@agent} counted {few} <sight.many@patient> before/c {hero.he@agent} came to/p the <scenery@place> .",
+    "A <colour> <vehicle@agent> passed , and the dust@agent (rose/v|danced) in the air@place .",
+    "In front@place of the <shop@place> two <trade.many@agent> were talking about/p the weather@topic .",
+    "A <small_creature@agent> (followed|watched) {hero.him@patient} for a while@time .",
+    "Once/r {hero.he@agent} stopped to/t drink from a (spring|well/n|stream)@place .",
+    "{hero.he@agent} jumped over a (ditch|puddle|log|stream)@place and almost lost/v {hero.his} <garment@patient> .",
 )
 STORM: Beat = (
     "A branch@agent (broke/v|fell/v) and flew past/p the window@place .",
@@ -129,6 +154,10 @@ EVENING: Beat = (
     "That/d night@time {hero@agent} slept well/r {home.again} .",
     "{hero@agent} went home/r , (lit the lamp@patient|made a cup@patient of tea@topic|sat by/p the fire@place) and (smiled|thought about/p the day@topic) .",
     "That/d evening@time there/o was <dessert@topic> for everyone@recipient .",
+    "When the stars@agent came out/t , {hero@experiencer} was already asleep/a {home.again} .",
+    "And if you@agent ever come to/p {town@place} , {hero@agent} will tell you@recipient the story@patient {hero.himself@agent} .",
+    "In {town@place} people@agent still (talk about/p it@topic|tell this/d story@patient) , (on long/a evenings@time|when it@none rains|over/p a cup@place of <drink@topic>) .",
+    "Before/p bedtime@time , {hero@agent} wrote everything@patient down/t in a <colour> notebook@place .",
     "",
     "",
 )
@@ -182,7 +211,7 @@ def set_stage(page: Page) -> None:
         kin=Person(page.draw("relative_f" if kin_name == "female" else "relative_m"), kin_gender),
         elder=Thing(page.draw("trade"), adjective(chance.pick(("old", "wise", "kind", "friendly", "tall", "quiet"))), gender=elder_gender),
         place=draw_place(page), place_two=draw_place(page), years=measure(chance.between(2, 9), noun("year")), few=count(chance.between(2, 6)),
-        hour=count(chance.between(3, 11)), hours=measure(chance.between(2, 5), noun("hour")), time=page.phrase(chance.pick(TIMES)),
+        hour=count(chance.between(3, 11)), hours=measure(chance.between(2, 5), noun("hour")), greeting=page.draw("greeting_time"), time=page.phrase(chance.pick(TIMES)),
     )  # fmt: skip
     home = page.phrase(chance.pick(ANIMAL_HOME if world == "animal" else HUMAN_HOME)).forms[""]
     # The house is `a` house only the first time.
