@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from somelab.bench import gemm, layer, peers, routings
-from somelab.bench.expert_pass import load_of
+from somelab.bench.expert_pass import Load, Pass, load_of
 from somelab.bench.measuring import Timing
 from somelab.bench.results import OURS, Result, Row, fastest, find, ratio, with_ratios
 from somelab.bench.settings import Settings, Shape
@@ -49,7 +49,7 @@ def test_a_wrong_answer_shows() -> None:
     entrants = layer._ours(shape, Settings(dtype="fp32"))
     passes, _ = layer._prepared(entrants, load_of(shape, "uniform", torch.float32))
     right = passes[layer.NOTEBOOK]
-    passes[layer.NOTEBOOK] = layer.Pass(lambda: right.forward() * 1.5, right.leaves, right.grad)
+    passes[layer.NOTEBOOK] = Pass(lambda: right.forward() * 1.5, right.leaves, right.grad)
     assert layer._differences(entrants, passes)[layer.NOTEBOOK] == pytest.approx(0.5, rel=1e-4)
 
 
@@ -159,7 +159,7 @@ def test_copying_an_expert_for_every_token_is_refused_where_it_does_not_fit() ->
     entrant = next(entrant for entrant in peers.peers(torch.float32) if entrant.name == "Mixtral batched_mm")
     load = load_of(SMALL, "uniform", torch.float32)
     entrant.prepare(load)
-    huge = layer.Load(Shape(), "uniform", load.x_TD, load.indices_TK, load.gates_TK, load.grad_TD)
+    huge = Load(Shape(), "uniform", load.x_TD, load.indices_TK, load.gates_TK, load.grad_TD)
     with pytest.raises(peers.NotMeasured, match="139 GB of weights"):
         entrant.prepare(huge)
 

@@ -154,7 +154,8 @@ def test_the_dense_decoder_has_the_active_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("dense", "is dense"), ("v7", "gravity.norm"), ("gradient-keys", "gravity.keys"), ("d3", "router.grounding")]
+    ("name", "words"),
+    [("dense", "is dense"), ("v7", "gravity.norm"), ("gradient-keys", "gravity.keys"), ("d3", "router.grounding")],
 )
 def test_what_the_notebooks_did_not_have_is_refused(name: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words) as caught:

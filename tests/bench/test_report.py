@@ -31,7 +31,8 @@ RESULT = Result(
 
 
 @pytest.mark.parametrize(
-    ("value", "verdict"), [(12.0, "stretch reached"), (7.0, "stretch reached"), (4.0, "reached"), (3.99, "not reached"), (None, "not measured")]
+    ("value", "verdict"),
+    [(12.0, "stretch reached"), (7.0, "stretch reached"), (4.0, "reached"), (3.99, "not reached"), (None, "not measured")],
 )
 def test_a_bar_to_be_passed(value: float | None, verdict: str) -> None:
     assert Bar("layer", "notebook_uniform", "", 4, 7).verdict(value) == verdict
@@ -121,7 +122,14 @@ def told(**load: Any) -> dict[str, Any]:
             "torch": "2.13.0",
             "peers": {"transformers": "5.0", "st-moe-pytorch": None},
         },
-        "load": {"before": (0.1, 0.2, 0.3), "after": (2.0, 1.0, 0.5), "other_cores": 0.02, "seconds": 12.0, "warning": None, **load},
+        "load": {
+            "before": (0.1, 0.2, 0.3),
+            "after": (2.0, 1.0, 0.5),
+            "other_cores": 0.02,
+            "seconds": 12.0,
+            "warning": None,
+            **load,
+        },
         "bars": judge([RESULT], applies=True),
     }
 
@@ -209,7 +217,7 @@ def test_what_people_see(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     monkeypatch.setitem(suite.BENCHES, "scaling", lambda settings: RESULT)
     assert main(["bench", "scaling", "--preset", "b1"]) == 0
     printed = capsys.readouterr().out
-    assert "512 experts   600 ms  550 ms to 700 ms (5)  1.20x" in " ".join(printed.split("\n"))
+    assert "a step 512 experts 600 ms 550 ms to 700 ms (5) 1.20x more | keys" in " ".join(printed.split())
     assert "not installed" in printed
     assert "other shapes: not judged" in printed
 
@@ -219,11 +227,14 @@ def test_what_people_see(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     [
         (["layer", "--repetitions", "0"], "repetitions = 0: measures nothing; give 1 or more"),
         (["layer", "--big"], "big = True: layer has no larger form; leave it out, or measure memory"),
-        (["layer", "--preset", "a7"], "preset = 'a7': is not a preset; did you mean a1?"),
-        (["layer", "--out", "no/such/folder/x.md"], "out = 'no/such/folder/x.md': its folder does not exist; make no/such/folder first"),
+        (["layer", "--preset", "b33"], "preset = 'b33': is not a preset; did you mean b3?"),
+        (
+            ["layer", "--out", "no/such/folder/x.md"],
+            "out = 'no/such/folder/x.md': its folder does not exist; make no/such/folder first",
+        ),
         (["layr"], "layr"),
         ([], "`somelab bench --help` says what it takes"),
-        (["layer", "--experts.top-k", "2"], "--experts.top_k is a setting, and bench works on no configuration"),
+        (["layer", "--experts.top-k", "2"], "--experts.top-k is a setting, and bench works on no configuration"),
     ],
 )
 def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], argv: list[str], words: str) -> None:
@@ -237,7 +248,14 @@ def test_layer_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None
     """The whole way, on tiny shapes."""
     assert main(["bench", "layer", "--quick", "--repetitions", "1", "--dtype", "fp32", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found["ratios"]) == {"notebook_uniform", "notebook_skewed", "gemm_peak", "dense_trained", "best_peer", "best_peer_name"}
+    assert set(found["ratios"]) == {
+        "notebook_uniform",
+        "notebook_skewed",
+        "gemm_peak",
+        "dense_trained",
+        "best_peer",
+        "best_peer_name",
+    }
     assert all(found["ratios"][key] > 0 for key in ("notebook_uniform", "notebook_skewed", "gemm_peak", "dense_trained"))
     assert {row["kind"] for row in found["rows"]} == {"ours", "engine", "notebook", "dense", "peer", "machine"}
     assert all(bar["verdict"] == "other shapes: not judged" for bar in found["bars"])

@@ -127,6 +127,16 @@ def test_rebirth_repeats_and_differs_by_seed() -> None:
     assert not torch.equal(keys[0], keys[2])
 
 
+def test_every_step_draws_noise_of_its_own() -> None:
+    """The same query of the same place, reborn at in two steps: the noise tells the two keys apart."""
+    config = GravityConfig(**PHOENIX)
+    state = state_of([[1.0, 0.0], [0.0, 0.01]])
+    seen = seen_of(config, 2, routing_of([[0]], [[0.6, 0.8]]))
+    first, second, again = (respawn(state, seen, moment_of(config, state, step=step)).keys_ED[1] for step in (3, 4, 3))
+    assert not torch.equal(first, second)
+    assert torch.equal(first, again)
+
+
 def test_more_dead_keys_than_queries_share_them() -> None:
     store = make_store(**PHOENIX)
     store.keys_ED.mul_(0.01)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -43,6 +44,16 @@ def test_a_new_rule_acts_wherever_it_stands(order: list[Rule], place: int) -> No
     order.insert(place, Rule(wind, extra=("wind",)))
     drift_ED = drift_of_one_step(GravityConfig(**QUIET, extra={"wind": 0.1}))
     torch.testing.assert_close(drift_ED, torch.tensor([[0.06, -0.08]] * 3))
+
+
+def test_a_rule_at_the_end_adds_to_what_the_others_did(order: list[Rule]) -> None:
+    """After `smoothing` the state holds an older copy of the moved keys, which must not be written over the newest ones."""
+    moving: dict[str, Any] = {**QUIET, "attraction": True, "alpha": 0.3}
+    still_ED = drift_of_one_step(GravityConfig(**moving))
+    assert still_ED.any()
+    order.append(Rule(wind, extra=("wind",)))
+    blown_ED = drift_of_one_step(GravityConfig(**moving, extra={"wind": 0.1}))
+    torch.testing.assert_close(blown_ED - still_ED, torch.tensor([[0.06, -0.08]] * 3))
 
 
 def test_without_its_rate_it_does_nothing(order: list[Rule]) -> None:

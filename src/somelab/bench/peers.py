@@ -6,6 +6,7 @@ Shape letters: T tokens, D model width, E experts, K experts per token, B groups
 from __future__ import annotations
 
 import math
+import warnings
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -17,6 +18,7 @@ from somelab.bench.expert_pass import Entrant, Load, Pass
 from somelab.bench.settings import Shape
 from somelab.errors import SomelabError
 
+PACKAGES = ("transformers", "st-moe-pytorch")
 INSTALL = "pip install 'somelab[bench]'"
 CUDA_ONLY = ("deepgemm", "sonicmoe")
 WIDTH_MULTIPLE = 16
@@ -119,17 +121,18 @@ def _st_moe(dtype: torch.dtype) -> Entrant:
 
 def st_moe_layer(shape: Shape, capacity: float = CAPACITY) -> Any:
     """st-moe-pytorch's `MoE` of that size, in which no choice is dropped at random."""
-    made = import_module("st_moe_pytorch").MoE(
-        dim=shape.d_model,
-        num_experts=shape.num_experts,
-        gating_top_n=shape.top_k,
-        expert_hidden_mult=shape.d_ffn / shape.d_model,
-        threshold_train=0.0,
-        threshold_eval=0.0,
-        capacity_factor_train=shape.top_k * capacity,
-        capacity_factor_eval=shape.top_k * capacity,
-    )
-    return made
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pages about type hints that are going out of use
+        return import_module("st_moe_pytorch").MoE(
+            dim=shape.d_model,
+            num_experts=shape.num_experts,
+            gating_top_n=shape.top_k,
+            expert_hidden_mult=shape.d_ffn / shape.d_model,
+            threshold_train=0.0,
+            threshold_eval=0.0,
+            capacity_factor_train=shape.top_k * capacity,
+            capacity_factor_eval=shape.top_k * capacity,
+        )
 
 
 def _st_moe_pass(load: Load, layer: Any, dtype: torch.dtype) -> Pass:

@@ -44,6 +44,7 @@ class Shape:
 
 
 QUICK_SHAPE = Shape(64, 96, 8, 2, 256)
+QUICK_BATCH: dict[str, Any] = {"model.seq_len": 32, "train.batch_size": 4, "train.micro_batch_size": None}
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class Settings:
         """A whole model's: the preset's, or that of `default`; tiny in a quick run."""
         config = preset(self.preset or default).config
         config = override(config, {"train.precision": self.compute_name})
-        return scaled(config, "micro") if self.quick else config
+        return override(scaled(config, "micro"), QUICK_BATCH) if self.quick else config
 
     def name(self, default: str) -> str:
         """The preset's name, for tables."""

@@ -107,6 +107,7 @@ def _check(arguments: Arguments) -> None:
 
 def _about(arguments: Arguments) -> dict[str, Any]:
     from somelab import __version__
+    from somelab.bench.peers import PACKAGES
     from somelab.cli import machine
 
     processor = machine.processor()
@@ -122,7 +123,7 @@ def _about(arguments: Arguments) -> dict[str, Any]:
             "memory": machine.memory()["total"],
             "python": platform.python_version(),
             "torch": machine.installed("torch"),
-            "peers": {name: machine.installed(name) for name in ("transformers", "st-moe-pytorch")},
+            "peers": {name: machine.installed(name) for name in PACKAGES},
         },
     }
 

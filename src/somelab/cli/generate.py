@@ -73,7 +73,7 @@ def run(arguments: Arguments) -> None:
         if trace is not None:
             record["trace"] = [
                 {
-                    "token": trained.tokenizer.decode([token]),
+                    "token": trained.tokenizer.decode([token], special=True),
                     "experts": trace.experts_NLK[i].tolist(),
                     "gates": trace.gates_NLK[i].tolist(),
                 }
@@ -110,5 +110,5 @@ def print_trace(trained: TrainedModel, tokens: list[int], trace: Trace, layers: 
         for layer in layers:
             experts, gates = trace.experts_NLK[position, layer].tolist(), trace.gates_NLK[position, layer].tolist()
             cells.append("  ".join(f"{expert:>3} {gate:.2f}" for expert, gate in zip(experts, gates, strict=True)))
-        shown.add_row(repr(trained.tokenizer.decode([token]))[1:-1], *cells)
+        shown.add_row(repr(trained.tokenizer.decode([token], special=True))[1:-1], *cells)
     console().print(shown)

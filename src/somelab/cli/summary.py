@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,8 @@ def conclude(run: RunFolder, outcome: Outcome) -> int:
     interrupted = outcome.reason == "interrupted"
     if outcome.is_first and interrupted:
         step = outcome.state.step
-        console().print(f"stopped after step {step:,}; saved. Go on with: somelab resume {run.path}", soft_wrap=True)
+        path = shlex.quote(str(run.path))
+        console().print(f"stopped after step {step:,}; saved. Go on with: somelab resume {path}", soft_wrap=True)
     elif outcome.is_first:
         _print_end(run, outcome)
     return INTERRUPTED if interrupted else 0
@@ -50,14 +52,15 @@ def conclude(run: RunFolder, outcome: Outcome) -> int:
 def _print_end(run: RunFolder, outcome: Outcome) -> None:
     out = console()
     assert outcome.evaluation is not None
+    out.print("")
     print_evaluation(outcome.evaluation.record())
-    samples = run.records("samples")
-    if samples:
-        prompt, text = samples[-1]["prompt"], samples[-1]["text"]
-        out.print(Text.assemble("\n", ("a sample: ", "bold"), (prompt, "dim"), text[len(prompt) :]), soft_wrap=True)
+    sample = run.records("samples")[-1]
+    prompt, text, path = sample["prompt"], sample["text"], shlex.quote(str(run.path))
+    out.print(Text.assemble("\n", ("a sample: ", "bold"), (prompt, "dim"), text[len(prompt) :]))
+    words = shlex.quote(" ".join(prompt.split()[:4]))
     out.print(f"\nrun folder: {run.path}\nnext:", soft_wrap=True)
-    out.print(f'  somelab generate {run.path} --prompt "Once upon a time" --trace', soft_wrap=True)
-    out.print(f"  somelab eval {run.path} --json", soft_wrap=True)
+    out.print(f"  somelab generate {path} --prompt {words} --trace", soft_wrap=True)
+    out.print(f"  somelab eval {path}", soft_wrap=True)
 
 
 def print_evaluation(record: dict[str, Any]) -> None:
@@ -72,20 +75,26 @@ def print_evaluation(record: dict[str, Any]) -> None:
     if record.get("layers"):
         out.print("")
         out.print(_layers(record["layers"]))
+        out.print(LEGEND, style="dim")
     for sentence in record.get("findings", ()):
         out.print(f"! {sentence}", style="yellow", soft_wrap=True)
 
 
 COLUMNS: dict[str, Callable[[dict[str, float]], str]] = {
     "Gini": lambda layer: f"{layer['gini']:.3f}",
-    "entropy, bits": lambda layer: f"{layer['entropy_bits']:.2f}",
-    "effective experts": lambda layer: f"{layer['effective_experts']:.1f}",
+    "entropy": lambda layer: f"{layer['entropy_bits']:.2f}",
+    "effective": lambda layer: f"{layer['effective_experts']:.1f}",
     "dead": lambda layer: f"{layer['dead_share']:.0%}",
     "crowding": lambda layer: f"{layer['crowding']:.3f}",
-    "gates, nats": lambda layer: f"{layer['gate_entropy']:.3f}",
-    "sets of K": lambda layer: f"{layer['num_combinations']:,.0f}",
-    "set entropy, bits": lambda layer: f"{layer['combination_entropy_bits']:.2f}",
+    "gates": lambda layer: f"{layer['gate_entropy']:.3f}",
+    "sets": lambda layer: f"{layer['num_combinations']:,.0f}",
+    "set entropy": lambda layer: f"{layer['combination_entropy_bits']:.2f}",
 }
+LEGEND = """\
+Gini 0: all experts are used alike; entropy of their use in bits, and how many
+used alike would have it; dead: never chosen; crowding 1: keys have fused;
+gates: entropy of a token's gates in nats; sets: distinct sets of experts that
+tokens use, and the entropy of those in bits"""
 
 
 def _layers(layers: list[dict[str, float]]) -> Table:

@@ -24,7 +24,7 @@ def cache_root(cache_dir: Path | None = None) -> Path:
     if cache_dir is not None:
         return cache_dir
     if given := os.environ.get(VARIABLE):
-        return Path(given).expanduser()
+        return Path(os.path.expanduser(given))
     try:
         return Path.home() / ".cache" / "somelab"
     except RuntimeError:

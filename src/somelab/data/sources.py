@@ -53,7 +53,7 @@ def open_source(config: DataConfig) -> Source:
         sizes = [size or usual for size, usual in zip(sizes, BUILTIN_SIZES.values())]
     elif word == "tinystories":
         source = _hub(word, HubName.parse(TINYSTORIES), config.text_column)
-    elif word and os.path.exists(path := Path(word).expanduser()):
+    elif word and os.path.exists(path := Path(os.path.expanduser(word))):
         source = _files(path, config.text_column)
     elif HUB_NAME.fullmatch(word) and Path(word).suffix.lower() not in READERS:
         source = _hub(word, HubName.parse(word), config.text_column)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -96,7 +97,9 @@ class Trainer:
         self._loss: nn.Module = TrainingLoss(self.model)
         if world.size > 1:
             # Keys are equal on all ranks because all apply the same sums; DDP's own buffer sync would only disturb.
-            self._loss = DistributedDataParallel(self._loss, broadcast_buffers=False)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # torch 2.13 has another name for this switch, 2.10 has not
+                self._loss = DistributedDataParallel(self._loss, broadcast_buffers=False)
 
     def resume_(self, which: str = "last") -> None:
         """Go back to a checkpoint: tensors, clock, data position, and the journals as they were then."""

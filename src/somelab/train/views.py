@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from somelab.train.loop import Trainer
 
 BARS = "▁▂▃▄▅▆▇█"
-HISTORY = 32
+HISTORY = 12
+CURVE = 60
 SECONDS_BETWEEN_LINES = 10.0
 
 
@@ -33,9 +34,9 @@ def sparkline(values: list[float], low: float, high: float) -> str:
 
 def duration(seconds: float) -> str:
     """12 s · 3 min 05 s · 2 h 07 min"""
-    if seconds < 60:
-        return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
+    if not minutes:
+        return f"{rest} s"
     return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"
 
 
@@ -110,6 +111,7 @@ class LivePanel(Callback):
         self.evaluation: Evaluation | None = None
         self.warnings: deque[str] = deque(maxlen=3)
         self.last_draw = 0.0
+        self.ended = False
 
     def on_start(self, trainer: Trainer) -> None:
         self.live.start()
@@ -130,6 +132,7 @@ class LivePanel(Callback):
         self.warnings.append(sentence)
 
     def on_end(self, trainer: Trainer, reason: str) -> None:
+        self.ended = True
         self._draw(trainer)
         self.live.stop()
 
@@ -138,39 +141,36 @@ class LivePanel(Callback):
         self.live.update(self._panel(trainer), refresh=True)
 
     def _panel(self, trainer: Trainer) -> RenderableType:
-        state = trainer.state
         parts: list[RenderableType] = [self._progress(trainer), self._figures(trainer)]
         if self.losses:
-            step = max(1, len(self.losses) // 60)
-            curve = list(self.losses)[::step][-60:]
+            every = -(-len(self.losses) // CURVE)
+            curve = list(self.losses)[::every]
             low, high = min(curve), max(curve)
-            parts.append(
-                Text.assemble(
-                    ("  loss    ", "dim"), (sparkline(curve, low, high), "cyan"), (f"  {high:.2f} → {curve[-1]:.2f}", "dim")
-                )
-            )
+            parts.append(Text.assemble("  ", (sparkline(curve, low, high), "cyan"), (f"  {high:.2f} → {self.losses[-1]:.2f}", "dim")))
         if self.history:
-            parts.append(self._layers(trainer))
+            parts += [self._layers(trainer), self._legend(trainer)]
         parts += [Text(f"  ! {warning}", style="yellow") for warning in self.warnings]
-        parts.append(Text(f"  {trainer.run.path}   step {state.step:,}   Ctrl-C saves and stops", style="dim"))
+        hint = "" if self.ended else "   Ctrl-C saves and stops"
+        parts.append(Text(f"  {trainer.run.path}{hint}", style="dim", no_wrap=True, overflow="ellipsis"))
         return Group(*parts)
 
     def _progress(self, trainer: Trainer) -> RenderableType:
         share = trainer.budget.progress(trainer.state.step, trainer.state.seconds)
         left = self.pace.left(trainer)
+        total = "" if trainer.budget.steps is None else f" of {trainer.budget.steps:,}"
+        remaining = "" if left is None or self.ended else f"   {duration(left)} left"
         grid = Table.grid(padding=(0, 1))
-        remaining = "" if left is None else f"{duration(left)} left"
-        grid.add_row(f" {share:4.0%}", ProgressBar(total=1, completed=share, width=50), Text(remaining, style="dim"))
+        words = Text(f"step {trainer.state.step:,}{total}{remaining}", style="dim")
+        grid.add_row(f" {share:4.0%}", ProgressBar(total=1, completed=share, width=36), words)
         return grid
 
     def _figures(self, trainer: Trainer) -> RenderableType:
         figures = [("loss", f"{self.pace.loss:.3f}" if self.pace.loss is not None else "…")]
-        figures.append(("tokens/s", f"{self.pace.tokens_per_second:,.0f}"))
         if self.evaluation is not None:
             figures += [("val_ppl", f"{self.evaluation.val_ppl:.2f}"), ("bits/byte", f"{self.evaluation.bits_per_byte:.3f}")]
-        respawns = sum(int(layer["respawns"]) for layer in self.layers.latest)
+        figures.append(("tokens/s", f"{self.pace.tokens_per_second:,.0f}"))
         if trainer.config.gravity.respawn:
-            figures.append(("respawns", f"{respawns:,}"))
+            figures.append(("respawns", f"{sum(int(layer['respawns']) for layer in self.layers.latest):,}"))
         text = Text("  ")
         for name, value in figures:
             text.append(f"{name} ", style="dim").append(value, style="bold").append("   ")
@@ -179,18 +179,21 @@ class LivePanel(Callback):
     def _layers(self, trainer: Trainer) -> RenderableType:
         most = math.log2(trainer.config.experts.num_experts)
         table = Table(box=None, padding=(0, 1), header_style="dim", pad_edge=True)
-        for column in ("layer", "Gini", "", f"entropy (of {most:.1f})", "", "crowding", "gates"):
-            table.add_column(column, justify="left")
+        for column in ("layer", "Gini", f"entropy, of {most:.1f} bits", "crowding", "gate entropy"):
+            table.add_column(column)
         for number, latest in enumerate(self.history[-1]):
             gini = [layers[number]["gini"] for layers in self.history]
             entropy = [layers[number]["entropy_bits"] for layers in self.history]
             table.add_row(
                 str(number),
-                f"{latest['gini']:.3f}",
-                Text(sparkline(gini[-16:], 0, 1), style="magenta"),
-                f"{latest['entropy_bits']:.2f}",
-                Text(sparkline(entropy[-16:], 0, most), style="green"),
+                Text.assemble(f"{latest['gini']:.3f} ", (sparkline(gini, 0, 1), "magenta")),
+                Text.assemble(f"{latest['entropy_bits']:.2f} ", (sparkline(entropy, 0, most), "green")),
                 f"{latest['crowding']:.3f}",
                 f"{latest['gate_entropy']:.3f}" if "gate_entropy" in latest else "",
             )
         return table
+
+    def _legend(self, trainer: Trainer) -> RenderableType:
+        top_k = trainer.config.experts.top_k
+        weighing = f"   gate entropy {math.log(top_k):.3f}: weigh alike" if top_k > 1 else ""
+        return Text(f"  Gini 0: used alike   crowding 1: keys fused{weighing}", style="dim italic")

@@ -11,10 +11,29 @@ _SIBILANTS = ("s", "x", "z", "ch", "sh")
 _VOWEL_SOUND = ("hour", "honest", "heir", "honour")
 _CONSONANT_SOUND = ("uni", "use", "usual", "euro", "one-", "ukulele", "utensil")
 
-ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
-).split()
-TENS = "- ten twenty thirty forty fifty sixty seventy eighty ninety".split()
+ONES = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+TENS = ["-", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 
 
 class VerbForms(NamedTuple):

@@ -27,8 +27,9 @@ class Page:
         self._said: set[Pattern] = set()
 
     def say(self, *patterns: Pattern, lead: Pattern = "") -> None:
-        """Add one of the patterns, as one or more whole sentences; one that this page has not used yet, where there is one. `lead` opens it,
-        except a pattern that begins with ^: that one is a statement and cannot follow a `then`."""
+        """Add one of the patterns, as one or more whole sentences; one that this page has not used yet, where there is one.
+
+        `lead` opens it, except a pattern that begins with ^: that one is a statement and cannot follow a `then`."""
         fresh = patterns if len(patterns) == 1 else [pattern for pattern in patterns if pattern not in self._said] or patterns
         pattern = self.chance.pick(fresh)
         self._said.add(pattern)

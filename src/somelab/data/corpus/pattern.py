@@ -16,8 +16,8 @@ A pattern is a sentence whose words are looked up in the lexicon, which knows th
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import NamedTuple, Union
+from functools import cache
+from typing import NamedTuple, TypeAlias
 
 from somelab.data.corpus.labels import Role, WordClass
 from somelab.data.corpus.lexicon import STATIVE_VERBS, TIME_ADVERBS, classes_of
@@ -50,6 +50,8 @@ _USUAL = (
 )
 _NEED_ROLE = {WordClass.NOUN, WordClass.PROPER_NOUN, WordClass.PRONOUN}
 _NOUN_ROLES = set(Role) - {Role.ACTION, Role.STATE, Role.CONNECTIVE}
+# Roles that no verb can have: one that is written on a verb, or on brackets around it, is a slip.
+_NOMINAL_ROLES = _NOUN_ROLES - {Role.NONE, Role.TIME, Role.QUANTITY, Role.ATTRIBUTE, Role.MANNER}
 _CONTRACTION = re.compile(r"(.+?)(n't|'s|'m|'re|'ll|'ve|'d)$")
 
 _ELEMENT = re.compile(
@@ -83,14 +85,14 @@ class Alternatives(NamedTuple):
     options: tuple[tuple[Node, ...], ...]
 
 
-Node = Union[Fixed, CastSlot, BagSlot, Alternatives]
+Node: TypeAlias = "Fixed | CastSlot | BagSlot | Alternatives"
 
 
 class PatternError(Exception):
     """A pattern that is written wrongly. This is a mistake in the corpus, never of its user."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def compile_pattern(source: str) -> tuple[Node, ...]:
     nodes, position = _sequence(source.rstrip(), 0, None)
     if position != len(source.rstrip()):
@@ -168,13 +170,12 @@ def _options(source: str, position: int, role: Role | None) -> tuple[tuple[tuple
 def _role_of_group(source: str, position: int) -> Role | None:
     """The role after the bracket that closes the group whose inside begins at `position`."""
     depth = 1
-    while depth:
-        match = _ELEMENT.match(source, position)
-        if match is None:
-            raise PatternError(f"no closing bracket in: {source}")
+    while match := _ELEMENT.match(source, position):
         depth += (match["mark"] == "(") - (match["mark"] == ")")
+        if not depth:
+            return _role(match["group_role"], source)
         position = match.end()
-    return _role(match["group_role"], source)
+    raise PatternError(f"no closing bracket in: {source}")
 
 
 def _demand_roles(nodes: tuple[Node, ...], source: str) -> None:
@@ -225,6 +226,8 @@ def _class_of(word: str, role: Role | None, group_role: Role | None, source: str
     for usual, rare in _USUAL:
         if usual in classes:
             classes -= rare
+    if (role or group_role) in _NOMINAL_ROLES:
+        classes.discard(WordClass.VERB)
     if len(classes) != 1:
         known = ", ".join(sorted(found.value for found in classes)) or "not in the lexicon"
         raise PatternError(f"the class of {word!r} is unclear ({known}) in: {source}")

@@ -4,7 +4,7 @@ A phrase is a list of pieces; `join` turns it into a string and the spans of its
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from somelab.data.corpus.labels import Role, Word, WordClass
@@ -56,7 +56,7 @@ def determiner(text: str) -> Piece:
     return Piece(text, WordClass.DETERMINER, Role.NONE)
 
 
-@lru_cache(maxsize=None)
+@cache
 def number(value: int) -> tuple[Piece, ...]:
     """A number in words; the `and` within it is a conjunction that belongs to the quantity."""
     return tuple(
@@ -64,7 +64,7 @@ def number(value: int) -> tuple[Piece, ...]:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def count(value: int) -> Referent:
     """A number as a referent, with its ordinal (first, as an adjective) where a day of the month has one."""
     forms = {"": number(value)}
@@ -73,7 +73,7 @@ def count(value: int) -> Referent:
     return Referent(forms)
 
 
-@lru_cache(maxsize=None)
+@cache
 def measure(value: int, unit: Referent) -> Referent:
     """`three cups`, `one cup`; the form `of` ends in that word, `number` is the number alone."""
     nouns = tuple(piece._replace(role=Role.QUANTITY) for piece in unit.forms["one" if value == 1 else "many"])

@@ -4,7 +4,7 @@ They are made once per document and keep their name, colour and gender to its en
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from somelab.data.corpus.labels import Role, WordClass
@@ -26,7 +26,7 @@ NEUTER = Gender("it", "it", "its", "itself")
 PLURAL = Gender("they", "them", "their", "themselves")
 
 
-@lru_cache(maxsize=None)
+@cache
 def pronouns(gender: Gender) -> Mapping[str, tuple[Piece, ...]]:
     """The forms `he`, `him`, `his` and `himself`, named after one gender and filled by any."""
     return {

@@ -13,9 +13,20 @@ from somelab.data.corpus.phrase import Piece, Referent, count, measure
 from somelab.data.corpus.referents import FEMALE, MALE, Person
 
 COIN, MINUTE = noun("coin"), noun("minute")
+SPOT = (
+    "(a (small|long/a|deep) scratch@topic|a (white|blue|red) (star|spot|stripe|ribbon)@topic|"
+    "the name@topic of my <kin@topic>|a picture@topic of a <animal@topic>)"
+)
 SIDES = ("left", "right")
 TAGS = {
-    ".": ("said/v {who@speaker}", "{who@speaker} said/v (<politely>|)", "(replied|answered) {who@speaker}", "{who@speaker} (replied|answered) (with a (smile|nod)@manner|)", "", ""),
+    ".": (
+        "said/v {who@speaker}",
+        "{who@speaker} said/v (<politely>|)",
+        "(replied|answered) {who@speaker}",
+        "{who@speaker} (replied|answered) (with a (smile|nod)@manner|)",
+        "",
+        "",
+    ),
     "?": ("asked {who@speaker}", "{who@speaker} asked (<politely>|)", "", ""),
     "!": ("said/v {who@speaker} (<politely>|)", "{who@speaker} said/v (with a (smile|laugh|nod)@manner|)", "", ""),
 }
@@ -23,35 +34,74 @@ TAGS = {
 PARTS = {"morning": (330, 690), "afternoon": (750, 1020), "evening": (1080, 1260)}
 
 
-def amounts(page: Page) -> dict[str, Referent]:
-    """Prices, times and numbers that fit together: sums are sums, change is change, arrivals follow departures."""
+def prices(page: Page) -> dict[str, Referent]:
+    """Sums that are sums: a meal of three parts, a price and its change, nights and tickets times their price."""
     chance = page.chance
     one, two, three = (chance.between(3, 30) for _ in range(3))
     price = chance.between(11, 79)
     paid = (price // 10 + 1) * 10
     nights, a_night = chance.between(2, 9), chance.between(10, 50)
+    tickets, fare = chance.between(2, 6), chance.between(3, 40)
+    return {
+        "price_one": measure(one, COIN),
+        "price_two": measure(two, COIN),
+        "price_three": measure(three, COIN),
+        "sum": measure(one + two + three, COIN),
+        "price": measure(price, COIN),
+        "paid": measure(paid, COIN),
+        "change": measure(paid - price, COIN),
+        "nights": measure(nights, noun("night")),
+        "night_price": measure(a_night, COIN),
+        "night_sum": measure(nights * a_night, COIN),
+        "tickets": measure(tickets, noun("ticket")),
+        "fare": measure(fare, COIN),
+        "fares": measure(fare * tickets, COIN),
+    }
+
+
+def times(page: Page) -> dict[str, Referent]:
+    """Times of day that fit together: a train arrives when its journey is over, a meeting moves by an hour."""
+    chance = page.chance
     part = chance.pick(tuple(PARTS))
     earliest, latest = PARTS[part]
     start, length = 5 * chance.between(earliest // 5, latest // 5), 5 * chance.between(4, 35)
-    opens = 30 * chance.between(12, 16)
-    later, floor = chance.happens(50), chance.between(1, 5)
-    meeting = 5 * chance.between(120, 230)
-    number, fare, tickets = chance.between(3, 12), chance.between(3, 40), chance.between(2, 6)
+    opens, meeting, later = 30 * chance.between(12, 16), 5 * chance.between(120, 230), chance.happens(50)
     return {
-        "price_one": measure(one, COIN), "price_two": measure(two, COIN), "price_three": measure(three, COIN), "price": measure(price, COIN),
-        "sum": measure(one + two + three, COIN), "paid": measure(paid, COIN), "change": measure(paid - price, COIN),
-        "night_price": measure(a_night, COIN), "nights": measure(nights, noun("night")), "night_sum": measure(nights * a_night, COIN),
-        "fare": measure(fare, COIN), "fares": measure(fare * tickets, COIN), "tickets": measure(tickets, noun("ticket")),
-        "start": clock_time(start), "end": clock_time(start + length), "length": measure(length, MINUTE), "minutes": measure(chance.between(3, 25), MINUTE),
-        "time": clock_time(meeting), "time_two": clock_time(meeting + (60 if later else -60)),
-        "too": adjective("early" if later else "late"), "before": adverb("before" if later else "afterwards"), "part": noun(part),
-        "open": clock_time(opens), "shut": clock_time(opens + 120),
-        "number": count(number), "rest": count(number - 1), "limit": count(chance.between(2, 6)), "size": count(2 * chance.between(16, 26)),
-        "nth": count(floor), "platform": count(chance.between(1, 14)), "room": count(100 * floor + chance.between(1, 99)),
-        "times": count(chance.between(2, 5)), "days": measure(chance.between(2, 9), noun("day")), "span": measure(chance.between(3, 14), noun("day")),
-        "age": count(chance.between(4, 14)), "pages": measure(chance.between(40, 400), noun("page")), "weeks": measure(chance.between(2, 6), noun("week")),
-        "date": count(chance.between(1, 28)), "guests": measure(chance.between(3, 12), noun("guest")),
-    }  # fmt: skip
+        "part": noun(part),
+        "start": clock_time(start),
+        "end": clock_time(start + length),
+        "length": measure(length, MINUTE),
+        "open": clock_time(opens),
+        "shut": clock_time(opens + 120),
+        "time": clock_time(meeting),
+        "time_two": clock_time(meeting + (60 if later else -60)),
+        "too": adjective("early" if later else "late"),
+        "before": adverb("before" if later else "afterwards"),
+        "minutes": measure(chance.between(3, 25), MINUTE),
+        "days": measure(chance.between(2, 9), noun("day")),
+        "span": measure(chance.between(3, 14), noun("day")),
+        "weeks": measure(chance.between(2, 6), noun("week")),
+        "date": count(chance.between(1, 28)),
+    }
+
+
+def numbers(page: Page) -> dict[str, Referent]:
+    chance = page.chance
+    number, floor = chance.between(3, 12), chance.between(1, 5)
+    return {
+        "number": count(number),
+        "rest": count(number - 1),
+        "nth": count(floor),
+        "room": count(100 * floor + chance.between(1, 99)),
+        "limit": count(chance.between(2, 6)),
+        "size": count(2 * chance.between(16, 26)),
+        "platform": count(chance.between(1, 14)),
+        "times": count(chance.between(2, 5)),
+        "age": count(chance.between(4, 14)),
+        "pages": measure(chance.between(40, 400), noun("page")),
+        "guests": measure(chance.between(3, 12), noun("guest")),
+        "amount": measure(chance.between(2, 6), noun(chance.pick(("cup", "spoon")))),
+    }
 
 
 def cast_scene(page: Page, scene: Scene) -> None:
@@ -59,19 +109,45 @@ def cast_scene(page: Page, scene: Scene) -> None:
     chance, cast = page.chance, page.cast
     people = [Person(page.draw("female"), FEMALE), Person(page.draw("male"), MALE)]
     first, second = chance.sample(people, 2)
-    other = second if scene.other == "friend" else Referent({"": noun(scene.other).forms["the"], "script": noun(scene.other).forms["one"]})
+    other = (
+        second
+        if scene.other == "friend"
+        else Referent({"": noun(scene.other).forms["the"], "script": noun(scene.other).forms["one"]})
+    )
     side, turn = chance.pick(SIDES), chance.pick(SIDES)
-    cast.update(amounts(page))
+    cast.update({**prices(page), **times(page), **numbers(page)})
     cast.update(
-        a=first, b=other, town=page.draw("town"), town_two=page.draw("town"), day=page.draw("weekday"), day_two=page.draw("weekday"),
-        month=page.draw("month"), greeting=page.draw("greeting_time"), dish=page.draw("dish"),
-        dish_two=page.draw("dish"), drink=page.draw("drink"), dessert=page.draw("dessert"), garment=page.draw("outerwear"),
-        colour=page.draw("colour"), goal=page.draw("landmark"), mark=page.draw("landmark"), mark_two=page.draw("landmark"),
-        start_mark=page.draw("landmark"), sight=page.draw("trip_sight"), body=page.draw("body_part"), event=page.draw("public_event"),
-        animal=page.draw("animal"), item=page.draw("baking"), cup=page.draw("container"), place=draw_place(page), thing=draw_thing(page, "garment", "toy", "household", "trinket"), lent=draw_thing(page, "household"),
-        amount=measure(chance.between(2, 6), noun(chance.pick(("cup", "spoon")))), spot=page.phrase(SPOT),
-        side=Referent({"": (Piece(side, WordClass.NOUN, None),)}), turn=Referent({"": (Piece(turn, WordClass.ADVERB, Role.PLACE),)}),
-    )  # fmt: skip
+        a=first,
+        b=other,
+        town=page.draw("town"),
+        town_two=page.draw("town"),
+        day=page.draw("weekday"),
+        day_two=page.draw("weekday"),
+        month=page.draw("month"),
+        greeting=page.draw("greeting_time"),
+        dish=page.draw("dish"),
+        dish_two=page.draw("dish"),
+        drink=page.draw("drink"),
+        dessert=page.draw("dessert"),
+        garment=page.draw("outerwear"),
+        colour=page.draw("colour"),
+        goal=page.draw("landmark"),
+        mark=page.draw("landmark"),
+        mark_two=page.draw("landmark"),
+        start_mark=page.draw("landmark"),
+        sight=page.draw("trip_sight"),
+        body=page.draw("body_part"),
+        event=page.draw("public_event"),
+        animal=page.draw("animal"),
+        item=page.draw("baking"),
+        cup=page.draw("container"),
+        place=draw_place(page),
+        thing=draw_thing(page, "garment", "toy", "household", "trinket"),
+        lent=draw_thing(page, "household"),
+        spot=page.phrase(SPOT),
+        side=Referent({"": (Piece(side, WordClass.NOUN, None),)}),
+        turn=Referent({"": (Piece(turn, WordClass.ADVERB, Role.PLACE),)}),
+    )
 
 
 def write(page: Page) -> None:
@@ -96,5 +172,4 @@ def write(page: Page) -> None:
     page.facts.update({key: member.text for key in scene.facts if isinstance(member := cast[key], Referent)})
 
 
-SPOT = "(a (small|long/a|deep) scratch@topic|a (white|blue|red) (star|spot|stripe|ribbon)@topic|the name@topic of my <kin@topic>|a picture@topic of a <animal@topic>)"
 KIND = Kind("dialogue", write, 60, 180)

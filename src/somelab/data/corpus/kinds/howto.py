@@ -10,9 +10,12 @@ from somelab.data.corpus.page import Kind, Page
 from somelab.data.corpus.phrase import Referent, count, measure
 
 OPENINGS = (
-    "(This/o@experiencer is|It@experiencer is) (easier than you@experiencer think|not hard/a|easy|quite simple) , if you@agent (take your time@patient|follow these/d steps@patient|work slowly) .",
-    "My <kin@agent> taught me@recipient this/o@patient (when I@experiencer was {age}|one/d <season@time>|in {town@place}|many years@time ago/r) .",
-    "(Many|Most/d) people@experiencer (think|believe) that/c this/o@experiencer is (hard/a|difficult) , but (anyone@agent|a child@agent|even a beginner@agent) can do/v it@patient .",
+    "(This/o@experiencer is|It@experiencer is) (easier than you@experiencer think|not hard/a|easy|quite simple) , if "
+    "you@agent (take your time@patient|follow these/d steps@patient|work slowly) .",
+    "My <kin@agent> taught me@recipient this/o@patient (when I@experiencer was {age}|one/d <season@time>|in "
+    "{town@place}|many years@time ago/r) .",
+    "(Many|Most/d) people@experiencer (think|believe) that/c this/o@experiencer is (hard/a|difficult) , but "
+    "(anyone@agent|a child@agent|even a beginner@agent) can do/v it@patient .",
     "You@agent can do/v this/o@patient alone or with (a friend@companion|your <close_kin@companion>) .",
     "A <trade@agent> from {town@place} once/r showed me@recipient how to/t do/v it@patient .",
 )

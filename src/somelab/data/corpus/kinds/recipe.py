@@ -20,11 +20,14 @@ TITLES = (
     "A recipe@topic for {dish} , enough/a for {guests} .",
 )
 INTRODUCTIONS = (
-    "My <kin@agent> (often|always|sometimes) (makes|cooks) this/o@patient (on <weekday@time>|in <season@time>|for (birthdays|holidays|guests)@topic|when it@none rains) .",
-    "This/d recipe@agent comes from (an old/a cook@agent in {town@place}|a small inn@place in {town@place}|my <kin@agent> in {town@place}) .",
+    "My <kin@agent> (often|always|sometimes) (makes|cooks) this/o@patient (on <weekday@time>|in <season@time>|for "
+    "(birthdays|holidays|guests)@topic|when it@none rains) .",
+    "This/d recipe@agent comes from (an old/a cook@agent in {town@place}|a small inn@place in {town@place}|my "
+    "<kin@agent> in {town@place}) .",
     "Here is a dish@topic that/o@experiencer is <difficulty_easy> , (cheap|quick|healthy) and (delicious|tasty|cheerful) .",
     "Everybody@experiencer in {town@place} (likes|loves) this/d dish@patient .",
-    "{cook@agent} made {it.him@patient} (every <weekday@time>|all/d <season@time>|for {cook.his} <kin@recipient>) , and now you@agent can (make|try) {it.him@patient} too .",
+    "{cook@agent} made {it.him@patient} (every <weekday@time>|all/d <season@time>|for {cook.his} <kin@recipient>) , "
+    "and now you@agent can (make|try) {it.him@patient} too .",
 )
 LISTS = (
     "You@experiencer (will need|need) {ingredients} .",
@@ -35,7 +38,8 @@ LISTS = (
 LEADS = ("then", "next/r ,", "now", "after/p that/o@time ,", "", "", "", "")
 SERVE = {
     "meal": (
-        "Serve {it.him@patient} (hot|at once/n@time|with <side@companion>|in (small|deep|blue|white) bowls@place|on a (large|warm/a) plate@place) .",
+        "Serve {it.him@patient} (hot|at once/n@time|with <side@companion>|in (small|deep|blue|white) bowls@place|on a "
+        "(large|warm/a) plate@place) .",
         "Bring {it.him@patient} to/p the table@place with <side@companion> .",
         "Eat {it.him@patient} with <side@companion> .",
     ),
@@ -56,9 +60,11 @@ TIMES = (
     "Allow {all_time} in all/n@quantity , {prepare} for the work@topic and {time} for the (waiting|rest)@topic .",
 )
 DOUBLES = (
-    "For {guests_double} , use twice as/r much/r of everything@patient : {double_one@patient} , {double_two@patient} and so/r on/r .",
+    "For {guests_double} , use twice as/r much/r of everything@patient : {double_one@patient} , {double_two@patient} "
+    "and so/r on/r .",
     "If {guests_double} come , double/v the recipe@patient : take {double_one@patient} and {double_two@patient} .",
-    "Are there/o {guests_double.number} of you@experiencer ? Then you@experiencer need {double_one@patient} and {double_two@patient} .",
+    "Are there/o {guests_double.number} of you@experiencer ? Then you@experiencer need {double_one@patient} and "
+    "{double_two@patient} .",
 )
 LEFTOVERS = (
     "What@patient is left/a keeps for {keep} (in the fridge@place|in a cool/a place@place|) .",
@@ -128,12 +134,21 @@ def write(page: Page) -> None:
     person = page.draw("diner")
     cook, gender = chance.pick((("female", FEMALE), ("male", MALE)))
     cast.update(
-        dish=dish.title, guests=measure(guests, person), guests_double=measure(2 * guests, person), time=measure(minutes, MINUTE),
-        prepare=measure(prepare, MINUTE), all_time=measure(minutes + prepare, MINUTE), rest=measure(chance.between(3, 12), MINUTE),
-        soak=measure(chance.between(2, 9), HOUR), keep=measure(chance.between(2, 6), noun("day")), town=page.draw("town"),
-        some=count(chance.between(2, 5)), ingredients=_listed(list(items.values())), cook=Person(page.draw(cook), gender),
+        dish=dish.title,
+        guests=measure(guests, person),
+        guests_double=measure(2 * guests, person),
+        time=measure(minutes, MINUTE),
+        prepare=measure(prepare, MINUTE),
+        all_time=measure(minutes + prepare, MINUTE),
+        rest=measure(chance.between(3, 12), MINUTE),
+        soak=measure(chance.between(2, 9), HOUR),
+        keep=measure(chance.between(2, 6), noun("day")),
+        town=page.draw("town"),
+        some=count(chance.between(2, 5)),
+        ingredients=_listed(list(items.values())),
+        cook=Person(page.draw(cook), gender),
         it=Referent(pronouns(PLURAL if dish.title.endswith("s@topic") and "with" not in dish.title else NEUTER)),
-    )  # fmt: skip
+    )
     page.say(*TITLES)
     page.new_line()
     page.maybe(70, *INTRODUCTIONS)

@@ -4,7 +4,7 @@ The tables beside this file are data; this file turns them into referents once, 
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import lru_cache
+from functools import cache
 
 from somelab.data.corpus.chance import Bag
 from somelab.data.corpus.labels import Role, WordClass
@@ -13,9 +13,10 @@ from somelab.data.corpus.morphology import ONES, TENS, plural, verb_forms
 from somelab.data.corpus.phrase import Piece, Referent, determiner, name
 
 _THE, _A = determiner("the"), determiner("a")
+_COMPOUND_ADJECTIVES = frozenset(modifiers.COMPOUND_ADJECTIVES.split())
 
 
-@lru_cache(maxsize=None)
+@cache
 def noun(spec: str) -> Referent:
     """A countable noun: `one`, `many`, `a`, `the`, `those` (the + plural). Words before the head describe it."""
     singular, many = (_compound(form) for form in plural(spec))
@@ -25,7 +26,7 @@ def noun(spec: str) -> Referent:
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def mass_noun(text: str) -> Referent:
     pieces = _compound(text)
     return Referent({"": pieces, "one": pieces, "many": pieces, "the": (_THE, *pieces), "those": (_THE, *pieces)}, text)
@@ -42,14 +43,9 @@ def _compound(text: str) -> tuple[Piece, ...]:
         elif word.endswith("'s"):
             pieces += [Piece(word[:-2], WordClass.NOUN, Role.ATTRIBUTE), Piece("'s", WordClass.PARTICLE, Role.NONE)]
         else:
-            word_class = WordClass.ADJECTIVE if word in _ADJECTIVES_IN_COMPOUNDS else WordClass.NOUN
+            word_class = WordClass.ADJECTIVE if word in _COMPOUND_ADJECTIVES else WordClass.NOUN
             pieces.append(Piece(word, word_class, None if index == head else Role.ATTRIBUTE))
     return tuple(pieces)
-
-
-_ADJECTIVES_IN_COMPOUNDS = frozenset(
-    "broken rusty fallen wild woollen dried ruined hollow old small guided fried hungry cold fresh brown golden sour green black white blue boiled grilled stuffed hot iced mossy sweet smoked white mineral botanical".split()
-)
 
 
 def verb(spec: str) -> Referent:
@@ -57,37 +53,40 @@ def verb(spec: str) -> Referent:
     forms = verb_forms(spec)
     role = Role.STATE if forms.base in _STATIVE_BASES else Role.ACTION
     names_of_forms = ("", "s", "ed", "en", "ing")
-    return Referent({key: (Piece(text, WordClass.VERB, role),) for key, text in zip(names_of_forms, forms, strict=True)}, forms.base)
+    return Referent(
+        {key: (Piece(text, WordClass.VERB, role),) for key, text in zip(names_of_forms, forms, strict=True)}, forms.base
+    )
 
 
-@lru_cache(maxsize=None)
+@cache
 def adjective(text: str) -> Referent:
     return Referent({"": (Piece(text, WordClass.ADJECTIVE, Role.ATTRIBUTE),)}, text)
 
 
-@lru_cache(maxsize=None)
+@cache
 def adverb(text: str) -> Referent:
     return Referent({"": (Piece(text, WordClass.ADVERB, Role.TIME if text in TIME_ADVERBS else Role.MANNER),)}, text)
 
 
-def _split(table: str) -> list[str]:
+def entries(table: str) -> list[str]:
+    """The entries of a comma-separated table, in order."""
     return [entry.strip() for entry in table.split(",")]
 
 
 TIME_ADVERBS = frozenset(modifiers.TIME_WORDS.split())
 _STATIVE_BASES = frozenset(entry.rstrip("+") for entry in verbs.STATIVE.split())
-_VERB_FORMS = [verb_forms(entry) for table in verbs.VERBS.values() for entry in _split(table)]
+_VERB_FORMS = [verb_forms(entry) for table in (*verbs.VERBS.values(), verbs.PLAIN_VERBS) for entry in entries(table)]
 STATIVE_VERBS = frozenset(form for forms in _VERB_FORMS if forms.base in _STATIVE_BASES for form in forms)
 
 BAGS: dict[str, Bag[Referent]] = {
-    **{key: Bag(map(noun, _split(table))) for key, table in nouns.COUNT_NOUNS.items()},
-    **{key: Bag(map(mass_noun, _split(table))) for key, table in nouns.MASS_NOUNS.items()},
-    **{key: Bag(map(verb, _split(table))) for key, table in verbs.VERBS.items()},
-    **{key: Bag(map(adjective, _split(table))) for key, table in modifiers.ADJECTIVES.items()},
-    **{key: Bag(map(adverb, _split(table))) for key, table in modifiers.ADVERBS.items()},
+    **{key: Bag(map(noun, entries(table))) for key, table in nouns.COUNT_NOUNS.items()},
+    **{key: Bag(map(mass_noun, entries(table))) for key, table in nouns.MASS_NOUNS.items()},
+    **{key: Bag(map(verb, entries(table))) for key, table in verbs.VERBS.items()},
+    **{key: Bag(map(adjective, entries(table))) for key, table in modifiers.ADJECTIVES.items()},
+    **{key: Bag(map(adverb, entries(table))) for key, table in modifiers.ADVERBS.items()},
     **{
         key: Bag(map(name, getattr(names, key.upper()).split()))
-        for key in ("female", "male", "family", "pet_name", "town", "river", "weekday", "month")
+        for key in ("female", "male", "family", "pet_name", "town", "weekday", "month")
     },
 }
 
@@ -103,20 +102,23 @@ def _index() -> dict[str, set[WordClass]]:
         (WordClass.PARTICLE, function_words.PARTICLES),
         (WordClass.INTERJECTION, function_words.INTERJECTIONS),
         (WordClass.PROPER_NOUN, function_words.CALENDAR),
-        (WordClass.ADVERB, modifiers.OTHER_ADVERBS + " " + modifiers.TIME_WORDS),
+        (WordClass.ADVERB, modifiers.PLAIN_ADVERBS + modifiers.TIME_WORDS),
         (WordClass.NUMBER, " ".join([*ONES, *TENS[1:], "hundred thousand"])),
     ):
         for word in table.split():
             index[word.lower()].add(word_class)
-    for tables in (nouns.COUNT_NOUNS, nouns.MASS_NOUNS):
-        for entry in (entry for table in tables.values() for entry in _split(table)):
+    for table in (*nouns.COUNT_NOUNS.values(), *nouns.MASS_NOUNS.values(), nouns.PLAIN_NOUNS):
+        for entry in entries(table):
             for form in plural(entry):
                 index[form.lower()].add(WordClass.NOUN)
     for forms in _VERB_FORMS:
         for form in forms:
             index[form].add(WordClass.VERB)
-    for word_class, tables in ((WordClass.ADJECTIVE, modifiers.ADJECTIVES), (WordClass.ADVERB, modifiers.ADVERBS)):
-        for entry in (entry for table in tables.values() for entry in _split(table)):
+    for word_class, tables in (
+        (WordClass.ADJECTIVE, (*modifiers.ADJECTIVES.values(), modifiers.PLAIN_ADJECTIVES)),
+        (WordClass.ADVERB, modifiers.ADVERBS.values()),
+    ):
+        for entry in (entry for table in tables for entry in entries(table)):
             index[entry].add(word_class)
     return dict(index)
 

@@ -31,7 +31,7 @@ HUMAN_HOME = (
     "in a (narrow|tall|<colour>) house@place at the end@place of the (street|village|road)@topic",
     "above/p the <shop@place> in {town@place}",
     "on a <colour> houseboat@place on the (river|canal)@place",
-    "on a (small|large|lonely) farm@place outside {town@place}",
+    "on a (small|large|lonely) farm@place outside/p {town@place}",
 )
 ANIMAL_HOME = (
     "in a (dry/a|warm/a|cosy|deep) burrow@place under/p an old <tree@place>",
@@ -41,7 +41,8 @@ ANIMAL_HOME = (
     "in a tiny house@place with a <colour> door@topic",
 )
 OPENINGS = (
-    "Once/r upon/p a time@time there/o was {hero.a@experiencer} (called|named) {hero@attribute} . {hero.he@experiencer} lived {home} .",
+    "Once/r upon/p a time@time there/o was {hero.a@experiencer} (called|named) {hero@attribute} . "
+    "{hero.he@experiencer} lived {home} .",
     "{hero@experiencer} was {hero.a@attribute} who@experiencer lived {home} .",
     "In {town@place} there/o lived {hero.a@experiencer} . {hero.his} name@experiencer was {hero@attribute} .",
     "Not far/r from the <scenery@place> , {home} , lived {hero.a@experiencer} named/v {hero@attribute} .",
@@ -54,7 +55,8 @@ OPENINGS = (
 )
 HABITS = (
     "{hero.he@experiencer} loved to/t <hobby> , even when it@none (rained|snowed) .",
-    "Every <part_of_day@time> {hero.he@agent} (ate <snack.a@patient>|drank a cup@quantity of <drink@patient>) and (looked out/t of the window@place|watched the <songbird.many@patient>) .",
+    "Every <part_of_day@time> {hero.he@agent} (ate <snack.a@patient>|drank a cup@quantity of <drink@patient>) and "
+    "(looked out/t of the window@place|watched the <songbird.many@patient>) .",
     "Most/r of all/o@none , {hero.he@experiencer} liked/v <hobby.ing@topic> .",
     "{hero.he@experiencer} knew the names@patient of all/d the <flower.many@topic> and <tree.many@topic> .",
     "{hero.he@experiencer} always wore a <colour> <garment@patient> , in summer@time and in winter@time .",
@@ -64,15 +66,21 @@ HABITS = (
     "Nobody@agent had/x ever seen {hero.him@patient} without a <colour> <outerwear@topic> .",
     "{hero.he@experiencer} was afraid of nothing@topic except <small_creature.many@topic> .",
     "When {hero.he@experiencer} was not <hobby.ing> , {hero.he@agent} was <hobby.ing> .",
-    "{hero.he@experiencer} had/v {few} <young_kin.many@patient> and a <pet@patient> , and all/o@experiencer of them@topic loved {hero.him@patient} .",
+    "{hero.he@experiencer} had/v {few} <young_kin.many@patient> and a <pet@patient> , and all/o@experiencer of "
+    "them@topic loved {hero.him@patient} .",
     "In {hero.his} garden@place grew <flower.many@patient> , <crop.many@patient> and one/m (small|tall|crooked) <tree@patient> .",
-    "", "", "", "",
-)  # fmt: skip
+    "",
+    "",
+    "",
+    "",
+)
 FRIENDS = (
-    "{hero.his} best/a friend@experiencer was {friend.intro@topic} (, who@experiencer lived (next/r door@place|across/p the river@place|on the other/a side@place of the hill@topic)|) .",
+    "{hero.his} best/a friend@experiencer was {friend.intro@topic} (, who@experiencer lived (next/r "
+    "door@place|across/p the river@place|on the other/a side@place of the hill@topic)|) .",
     "{hero.he@experiencer} had/v a (good|dear|loyal) friend@patient , {friend.a@attribute} named/v {friend@attribute} .",
     "{hero@experiencer} and {friend.intro@experiencer} had/x been friends@topic for {years} .",
-    "Next/r door@place lived {friend.a@experiencer} whose/d name@experiencer was {friend@attribute} , and the two/o@experiencer were good friends@topic .",
+    "Next/r door@place lived {friend.a@experiencer} whose/d name@experiencer was {friend@attribute} , and the "
+    "two/o@experiencer were good friends@topic .",
 )
 TIMES = (
     "one/d <sky_any> <greeting_time@time>",
@@ -84,7 +92,8 @@ TIMES = (
     "one/d <weekday@time> in (spring|summer|autumn|May/N|June|August|October)@time",
 )
 AMBIENCE = (
-    "A <songbird@agent> (sang|chirped|hopped) in the <tree@place> , and a <insect@agent> (rested|sat|slept) on a <colour> <flower@place> .",
+    "A <songbird@agent> (sang|chirped|hopped) in the <tree@place> , and a <insect@agent> (rested|sat|slept) on a "
+    "<colour> <flower@place> .",
     "The air@experiencer smelled of <flower.many@topic> and (fresh/a bread|wet/a grass|wood smoke|warm/a earth|new/a hay)@topic .",
     "(Grey|White|Small|Pink) clouds@agent (drifted|moved|sailed) over the <scenery@place> .",
     "The sun@agent (shone|sparkled|danced) on the (roofs|river|puddles|windows|wet/a leaves)@place .",
@@ -107,7 +116,8 @@ AMBIENCE = (
     "The smell@agent of <dessert@topic> came from an open/a window@place .",
     "On a wall@place sat a <pet@agent> with <colour> eyes@topic and watched {hero.him@patient} .",
     "The old <tree@experiencer> was full of <songbird.many@topic> that/d <part_of_day@time> .",
-    "“ Good {greeting@time} , {hero@recipient} ! ” <exclaim.ed> a <trade@speaker> who@agent was (sweeping the street@patient|carrying <container.a@patient>|painting a <furniture@patient>) .",
+    "“ Good {greeting@time} , {hero@recipient} ! ” <exclaim.ed> a <trade@speaker> who@agent was (sweeping the "
+    "street@patient|carrying <container.a@patient>|painting a <furniture@patient>) .",
     "Smoke@agent rose/v (slowly|straight/r) from the roof@place of the <shop@topic> .",
 )
 ROADSIDE = (
@@ -117,14 +127,16 @@ ROADSIDE = (
     "{few} children@agent ran past/r with a <colour> <toy@companion> .",
     "It@none began to/t rain , and {hero@agent} waited under/p a <tree@place> until/c it@none stopped .",
     "(Halfway there/r|On the road@place) {hero.he@agent} ate <snack.a@patient> and <fruit.a@patient> .",
-    "{hero@agent} stopped for a moment@time to/t look at <flower.those@patient> (by/p the roadside@place|in a garden@place|under/p a window@place) .",
+    "{hero@agent} stopped for a moment@time to/t look at <flower.those@patient> (by/p the roadside@place|in a "
+    "garden@place|under/p a window@place) .",
     "The (road|path)@experiencer was (dusty|muddy|steep|narrow|empty/a) , and {hero.he@agent} walked <busily> .",
-    "A <trade@agent> with a <colour> <garment@topic> (asked the time@patient|said/v hello@patient|was selling <fruit.many@patient>) .",
+    "A <trade@agent> with a <colour> <garment@topic> (asked the time@patient|said/v hello@patient|was selling "
+    "<fruit.many@patient>) .",
     "{hero.his} feet@experiencer were (cold/a|wet/a|tired|sore) , but {hero.he@agent} did/x not (stop|mind) .",
     "{hero.he@agent} took the path@patient (past/p|behind|around) the <scenery@place> .",
     "At the crossroads@place {hero.he@agent} turned left/r , towards the <scenery@place> .",
     "{hero.he@agent} counted {few} <sight.many@patient> before/c {hero.he@agent} came to/p the <scenery@place> .",
-    "A <colour> <vehicle@agent> passed , and the dust@agent (rose/v|danced) in the air@place .",
+    "A <colour> (bicycle|scooter|van|tractor|motorcycle|lorry|cart|carriage)@agent passed , and the dust@agent (rose/v|danced) in the air@place .",
     "In front@place of the <shop@place> two <trade.many@agent> were talking about/p the weather@topic .",
     "A <small_creature@agent> (followed|watched) {hero.him@patient} for a while@time .",
     "Once/r {hero.he@agent} stopped to/t drink from a (spring|well/n|stream)@place .",
@@ -152,11 +164,13 @@ AROUND: Beat = (*AMBIENCE, *_NOTHING)
 ROAD: Beat = (*AMBIENCE, *ROADSIDE, *_NOTHING)
 EVENING: Beat = (
     "That/d night@time {hero@agent} slept well/r {home.again} .",
-    "{hero@agent} went home/r , (lit the lamp@patient|made a cup@patient of tea@topic|sat by/p the fire@place) and (smiled|thought about/p the day@topic) .",
+    "{hero@agent} went home/r , (lit the lamp@patient|made a cup@patient of tea@topic|sat by/p the fire@place) and "
+    "(smiled|thought about/p the day@topic) .",
     "That/d evening@time there/o was <dessert@topic> for everyone@recipient .",
     "When the stars@agent came out/t , {hero@experiencer} was already asleep/a {home.again} .",
     "And if you@agent ever come to/p {town@place} , {hero@agent} will tell you@recipient the story@patient {hero.himself@agent} .",
-    "In {town@place} people@agent still (talk about/p it@topic|tell this/d story@patient) , (on long/a evenings@time|when it@none rains|over/p a cup@place of <drink@topic>) .",
+    "In {town@place} people@agent still (talk about/p it@topic|tell this/d story@patient) , (on long/a "
+    "evenings@time|when it@none rains|over/p a cup@place of <drink@topic>) .",
     "Before/p bedtime@time , {hero@agent} wrote everything@patient down/t in a <colour> notebook@place .",
     "",
     "",
@@ -174,7 +188,7 @@ INSIDE_SPOTS = (
 OUTSIDE_SPOTS = (
     "under/p a heap@place of (leaves|stones|straw|branches)@topic",
     "in the long/a grass@place beside <scenery.a@place>",
-    "behind (an old|a fallen|a hollow) <tree@place>",
+    "behind (an old|a fallen/a|a hollow) <tree@place>",
     "between the roots@place of a <tree@topic>",
     "in a <songbird@attribute> 's nest@place",
     "under/p a (stone@attribute|wooden|broken/a) bench@place",
@@ -207,12 +221,23 @@ def set_stage(page: Page) -> None:
     kin_name, kin_gender = chance.pick(GENDERS)
     elder_gender = chance.pick((FEMALE, MALE))
     cast.update(
-        hero=hero, friend=friend, both=group(hero, friend), town=page.draw("town"),
+        hero=hero,
+        friend=friend,
+        both=group(hero, friend),
+        town=page.draw("town"),
         kin=Person(page.draw("relative_f" if kin_name == "female" else "relative_m"), kin_gender),
-        elder=Thing(page.draw("trade"), adjective(chance.pick(("old", "wise", "kind", "friendly", "tall", "quiet"))), gender=elder_gender),
-        place=draw_place(page), place_two=draw_place(page), years=measure(chance.between(2, 9), noun("year")), few=count(chance.between(2, 6)),
-        hour=count(chance.between(3, 11)), hours=measure(chance.between(2, 5), noun("hour")), greeting=page.draw("greeting_time"), time=page.phrase(chance.pick(TIMES)),
-    )  # fmt: skip
+        elder=Thing(
+            page.draw("trade"), adjective(chance.pick(("old", "wise", "kind", "friendly", "tall", "quiet"))), gender=elder_gender
+        ),
+        place=draw_place(page),
+        place_two=draw_place(page),
+        years=measure(chance.between(2, 9), noun("year")),
+        few=count(chance.between(2, 6)),
+        hour=count(chance.between(3, 11)),
+        hours=measure(chance.between(2, 5), noun("hour")),
+        greeting=page.draw("greeting_time"),
+        time=page.phrase(chance.pick(TIMES)),
+    )
     home = page.phrase(chance.pick(ANIMAL_HOME if world == "animal" else HUMAN_HOME)).forms[""]
     # The house is `a` house only the first time.
     article = next((index for index, piece in enumerate(home) if piece.text == "a"), None)
