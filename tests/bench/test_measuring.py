@@ -34,6 +34,15 @@ def test_everyone_takes_turns_after_a_warm_up_and_each_repetition_begins_with_an
     assert "".join(clock.log) == "abc" + "abc" + "bca" + "cab" + "abc"
 
 
+def test_a_long_contender_may_warm_up_with_a_part() -> None:
+    clock = Clock()
+    long = clock.contender("long", 100.0)
+    part = Contender("long", long.run, warm_up=clock.contender("part", 1.0).run)
+    measured = measure([part], 2, budget=0.0, clock=clock)
+    assert clock.log == ["part", "long", "long"]
+    assert measured.timings["long"].seconds == (100.0, 100.0)
+
+
 def test_only_run_is_timed() -> None:
     clock = Clock()
     measured = measure([clock.contender("a", 2.0, before=50.0), clock.contender("b", 3.0)], 3, budget=1e9, clock=clock)

@@ -6,10 +6,10 @@ import json
 import math
 import shlex
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-import torch
 
 from somelab.cli import train as train_verb
 from somelab.cli.main import main
@@ -97,7 +97,8 @@ def test_train_leaves_a_folder_that_explains_itself(run: Path, text: Path) -> No
     assert (facts["preset"], facts["scale"], facts["name"]) == ("demo", "full", "run")
     assert facts["parameters"]["total"] == facts["parameters"]["trainable"] + facts["parameters"]["frozen"]
     environment = json.loads((run / "environment.json").read_text())
-    assert environment["packages"]["torch"] == torch.__version__.partition("+")[0] or environment["packages"]["torch"]
+    assert environment["packages"]["torch"] == version("torch")
+    assert environment["num_ranks"] == 1
     losses = losses_of(run)
     assert len(losses) == 40
     assert losses[-1] < losses[0] - 2, "it has learnt something"
@@ -108,7 +109,9 @@ def test_train_leaves_a_folder_that_explains_itself(run: Path, text: Path) -> No
     assert len(list(folder.keys.iterdir())) == 41, "one before the first step and one behind each"
 
 
-def test_train_ends_with_figures_a_sample_and_what_to_type_next(capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path) -> None:
+def test_train_ends_with_figures_a_sample_and_what_to_type_next(
+    capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "a folder with spaces"
     said = printed(capsys, "train", "--data", text, "--out", out, *flags_of({**SMALL, "train.steps": 2}))
     final = RunFolder(out).records("metrics")[-1]
@@ -177,7 +180,7 @@ def test_eval_at_another_temperature(capsys: pytest.CaptureFixture[str], run: Pa
     usual, cold = measured(capsys, run), measured(capsys, run, "--temperature", "0.01")
     assert (usual["gate_temperature"], cold["gate_temperature"]) == (0.3, 0.01)
     assert cold["val_loss"] != usual["val_loss"]
-    assert cold["layers"][0]["gate_entropy"] < usual["layers"][0]["gate_entropy"] / 2
+    assert cold["layers"][0]["gate_entropy"] < 0.8 * usual["layers"][0]["gate_entropy"]
     assert "router.eval_temperature = 0" in complaint(capsys, "eval", run, "--temperature", "0")
 
 

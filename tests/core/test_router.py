@@ -136,11 +136,13 @@ def test_a_learnt_temperature_gets_its_gradient() -> None:
 
 
 def test_sigmoid_gates_carry_magnitude() -> None:
-    # 2 sigmoid(s / T) / K with s = (0.8, 0.6), T = 0.5, K = 2.
-    routing = route(make_router(kind="none", gates="sigmoid", temperature=0.5), [[0.6, 0.8]])
-    wanted = [1 / (1 + math.exp(-1.6)), 1 / (1 + math.exp(-1.2))]
+    # 2 sigmoid(s / T) / K with s = (0.8, 0.6, -0.4), T = 0.5, K = 3.
+    # 2/3 (0.8320 + 0.7685 + 0.3100) = 1.2737: they do not add up to 1.
+    routing = route(make_router(top_k=3, kind="none", gates="sigmoid", temperature=0.5), [[0.6, 0.8]])
+    assert routing.indices_TK.tolist() == [[1, 0, 3]]
+    wanted = [2 / 3 / (1 + math.exp(-s / 0.5)) for s in (0.8, 0.6, -0.4)]
     torch.testing.assert_close(routing.gates_TK, torch.tensor([wanted]))
-    assert float(routing.gates_TK.sum()) > 1.5
+    assert float(routing.gates_TK.sum()) == pytest.approx(1.2737, abs=1e-3)
 
 
 def entropy_of(temperature: float) -> float:

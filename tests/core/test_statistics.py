@@ -218,6 +218,16 @@ def test_only_what_the_rules_read_is_collected() -> None:
     assert not quiet.kept.query_QD.numel()
 
 
+@pytest.mark.parametrize("still", [{"keys": "fixed"}, {"keys": "gradient"}, {"frozen_layers": (True,)}])
+def test_keys_that_rest_need_counts_only(still: dict[str, Any]) -> None:
+    layer = make_layer(**still)
+    layer(tokens_of(10, 16))
+    assert float(layer.statistics.count_E.sum()) == 30
+    assert not layer.statistics.pull_sum_ED.numel()
+    assert not layer.statistics.pairs.count.numel()
+    assert not layer.statistics.kept.query_QD.numel()
+
+
 def test_zero_forgets_in_place() -> None:
     layer = make_layer()
     nothing = buffers_of(layer)

@@ -178,6 +178,7 @@ def test_a_save_that_ends_at_any_call_leaves_a_sound_checkpoint(tmp_path: Path, 
     student.learn()
     tensors[2] = student.tensors()
     reached: list[int] = []
+    ends: list[str] = []
     for at in range(1, 40):
         run = RunFolder(tmp_path / f"run{at}")
         shutil.copytree(start.path, run.path, symlinks=True)
@@ -186,10 +187,8 @@ def test_a_save_that_ends_at_any_call_leaves_a_sound_checkpoint(tmp_path: Path, 
             fate.at = at
             try:
                 student.save(run, best=True)
-            except WriteError as error:
-                assert "No space left on device; free some space" in str(error)
-            except Killed:
-                pass
+            except (WriteError, Killed) as end:
+                ends.append(str(end))
         clear_leftovers(run.checkpoints)
         other = Student()
         for which in ("best", "last"):
@@ -205,6 +204,7 @@ def test_a_save_that_ends_at_any_call_leaves_a_sound_checkpoint(tmp_path: Path, 
             break
     assert reached.count(1) >= 6, "two files of tensors, their two syncs, the rename, the link"
     assert reached[-1] == 2
+    assert all(kills or "No space left on device; free some space" in end for end in ends)
 
 
 def test_going_back_to_another_checkpoint(run: RunFolder, student: Student) -> None:
@@ -300,7 +300,7 @@ def test_a_foreign_optimizer_is_refused(run: RunFolder, student: Student) -> Non
     checkpoint.save_file(tensors, folder / "optimizer.safetensors")
     digest = checkpoint._file_digest(folder / "optimizer.safetensors")
     seal(folder / "state.json", lambda content: content["files"].update({"optimizer.safetensors": digest}))
-    with pytest.raises(CheckpointError, match="holds stranger/.* it belongs to another configuration"):
+    with pytest.raises(CheckpointError, match=r"holds stranger/.* it belongs to another configuration"):
         Student().load(run)
 
 

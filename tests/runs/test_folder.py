@@ -130,7 +130,12 @@ def test_a_corrupt_run_json(tmp_path: Path, content: str | bytes, words: str) ->
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [("model: [", "is not YAML"), ("model: {d_model: -3}", "model.d_model"), ("modle: {}", "is not a setting"), (None, "no such file")],
+    [
+        ("model: [", "is not YAML"),
+        ("model: {d_model: -3}", "model.d_model"),
+        ("modle: {}", "is not a setting"),
+        (None, "no such file"),
+    ],
 )
 def test_a_corrupt_config(tmp_path: Path, content: str | None, words: str) -> None:
     run = create(tmp_path / "run")

@@ -53,8 +53,10 @@ class Life:
         return code
 
     def send(self, number: int) -> None:
+        """Send a signal, unless the process has ended by itself."""
         assert self.process.pid is not None
-        os.kill(self.process.pid, number)
+        if self.process.is_alive():
+            os.kill(self.process.pid, number)
 
     def said(self) -> str:
         """Everything on stdout and stderr."""

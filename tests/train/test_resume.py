@@ -102,14 +102,14 @@ def test_kills_leave_no_trace(text: Path, tmp_path: Path, undisturbed: Path) -> 
 @pytest.mark.slow
 def test_many_kills_at_random_moments(text: Path, tmp_path: Path) -> None:
     calm = tmp_path / "calm"
-    life = Life(argv_of(text, calm, train__steps=60), tmp_path / "calm.log")
+    life = Life(argv_of(text, calm, train__steps=100), tmp_path / "calm.log")
     assert life.end() == 0
     rng = random.Random(0)
     folder = tmp_path / "chain"
     folder.mkdir()
-    chain = Chain(text, folder, train__steps=60)
+    chain = Chain(text, folder, train__steps=100)
     while chain.num_kills < 24 and not is_finished(chain.out):
-        chain.kill_at_random(rng, num_steps=8)
+        chain.kill_at_random(rng, num_steps=6)
     assert chain.num_kills >= 20
     chain.finish()
     assert_same_run(chain.out, calm)
@@ -133,9 +133,7 @@ def test_many_kills_inside_writes(text: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_finishes_the_step_saves_and_says_how_to_go_on(
-    number: int, text: Path, tmp_path: Path, undisturbed: Path
-) -> None:
+def test_a_signal_finishes_the_step_saves_and_says_how_to_go_on(number: int, text: Path, tmp_path: Path, undisturbed: Path) -> None:
     out = tmp_path / "run"
     life = Life(argv_of(text, out), tmp_path / "log")
     life.wait_for_lines(out / "metrics.jsonl", 5)

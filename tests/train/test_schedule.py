@@ -106,7 +106,9 @@ def test_minutes_end_by_the_clock(text: Path, tmp_path: Path, monkeypatch: pytes
         return now
 
     monkeypatch.setattr(time, "perf_counter", clock)
-    config = config_of(text, {**SMALL, "train.steps": None, "train.minutes": 0.1, "train.warmup_fraction": 0.5, "train.final_lr_fraction": 0.0})
+    config = config_of(
+        text, {**SMALL, "train.steps": None, "train.minutes": 0.1, "train.warmup_fraction": 0.5, "train.final_lr_fraction": 0.0}
+    )
     outcome = trainer_of(config, tmp_path / "run").fit()
     assert (outcome.reason, outcome.state.step, outcome.state.seconds) == ("finished", 24, 6.0)
     assert state_of(tmp_path / "run")["state"]["finished"]
@@ -128,7 +130,9 @@ def test_a_seed_decides_everything(text: Path, tmp_path: Path) -> None:
     losses: list[list[float]] = []
     for number, seed in enumerate((3, 3, 4)):
         torch.manual_seed(number)
-        trainer_of(config_of(text, {**SMALL, "model.dropout": 0.2, "train.steps": 3, "train.seed": seed}), tmp_path / str(number)).fit()
+        trainer_of(
+            config_of(text, {**SMALL, "model.dropout": 0.2, "train.steps": 3, "train.seed": seed}), tmp_path / str(number)
+        ).fit()
         losses.append([r["loss"] for r in trainer_records(tmp_path / str(number)) if r["kind"] == "train"])
     assert losses[0] == losses[1]
     assert losses[0] != losses[2]

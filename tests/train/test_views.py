@@ -102,12 +102,13 @@ def terminal(out: io.StringIO) -> Console:
 def test_the_panel_shows_progress_loss_and_every_layer(text: Path, tmp_path: Path) -> None:
     out, layers = io.StringIO(), LayerJournal()
     trainer = trainer_of(config_of(text, SMALL, gravity__respawn=True), tmp_path / "run")
-    trainer.callbacks = [layers, LivePanel(layers, terminal(out))]
+    view = LivePanel(layers, terminal(out))
+    trainer.callbacks = [layers, view]
     outcome = trainer.fit()
     assert outcome.evaluation is not None
     plain = Console(file=io.StringIO(), width=80, no_color=True)
     with plain.capture() as captured:
-        plain.print(trainer.callbacks[1]._panel(trainer))  # pyright: ignore[reportAttributeAccessIssue]
+        plain.print(view._panel(trainer))
     panel = captured.get()
     assert "100%" in panel
     assert "step 12 of 12" in panel

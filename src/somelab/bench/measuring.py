@@ -7,7 +7,7 @@ import gc
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 LEAST_REPETITIONS = 3
@@ -21,6 +21,8 @@ class Contender:
     name: str
     run: Callable[[], Any]
     before: Callable[[], Any] | None = None
+    warm_up: Callable[[], Any] | None = None
+    """Runs once at the start; None: `run` itself. For what is long and made of many equal parts, a few of them will do."""
     may_fail: bool = False
     """Other people's code and optional engines: what they raise is reported in their row and ends nothing."""
 
@@ -71,7 +73,7 @@ def measure(
     started = clock()
     for contender in contenders:
         try:
-            _once(contender, clock)
+            _once(contender if contender.warm_up is None else replace(contender, run=contender.warm_up), clock)
             running.append(contender)
         except Exception as error:
             if not contender.may_fail:

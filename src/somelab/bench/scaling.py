@@ -17,7 +17,7 @@ from somelab.core.layer import SomeLayer
 POOLS = (64, 128, 256, 512)
 QUICK_POOLS = (8, 16)
 REPETITIONS = 7
-BUDGET = 60.0
+BUDGET = 40.0
 CASE = "a layer's step"
 
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from somelab.core.gravity import ORDER, KeyState, Moment, apply_rules
+from somelab.core.moving import device_only
 from somelab.core.seeding import generator
 from somelab.core.statistics import RoutingStatistics
 from somelab.errors import ConfigError, nearest
@@ -84,6 +85,9 @@ class KeyStore(nn.Module):
         if self.config.key_ema:
             self.average_ED.copy_(self.keys_ED)
 
+    def _apply(self, fn: Any, recurse: bool = True) -> KeyStore:
+        return super()._apply(device_only(fn), recurse)
+
     @property
     def routing_keys_ED(self) -> Tensor:
         """What tokens are compared with."""
@@ -118,7 +122,7 @@ class KeyStore(nn.Module):
             count_E=statistics.count_E.clone(),
             mass_E=statistics.mass_E.clone(),
             gate_entropy=float(statistics.gate_entropy / statistics.num_tokens.clamp(min=1)),
-            mean_drift=float(drift_E.mean()),
+            mean_drift=float(drift_E.sum() / max(1, drift_E.numel() - reborn.numel())),
             max_drift=float(drift_E.max()),
             reborn=tuple(reborn.tolist()),
         )

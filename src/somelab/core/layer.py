@@ -92,11 +92,12 @@ class SomeLayer(nn.Module):
         """Tell the layer where the run is: top-k warm-up, annealing and decay's warm-up follow it."""
         self.keystore.set_progress_(step, num_steps)
         config, top_k = self.router.config, self.router.top_k
-        passed = step / max(1, num_steps) - config.top_k_warmup
+        passed = step - config.top_k_warmup * num_steps + 1e-6  # in steps; a hair more, or rounding delays a boundary
+        ramp = config.top_k_ramp * num_steps
         if passed < 0:
             self.router.num_active = 1
-        elif config.top_k_ramp and passed < config.top_k_ramp:
-            self.router.num_active = min(top_k, 1 + int(passed / config.top_k_ramp * top_k))
+        elif passed < ramp:
+            self.router.num_active = min(top_k, 1 + int(passed / ramp * top_k))
         else:
             self.router.num_active = top_k
 

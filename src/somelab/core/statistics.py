@@ -15,6 +15,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 from somelab.core.measures import gate_entropy
+from somelab.core.moving import device_only
 from somelab.core.pairs import DENSE_UP_TO, PairCounts
 from somelab.core.seeding import token_draws
 
@@ -89,9 +90,10 @@ class RoutingStatistics(nn.Module):
         self.register_buffer(name, torch.zeros(shape), persistent=False)
 
     def _apply(self, fn: Any, recurse: bool = True) -> RoutingStatistics:
-        super()._apply(fn, recurse)  # moves the buffers; what changes its length is no buffer and follows here
-        self.pairs.count, self.pairs.code_P = fn(self.pairs.count), fn(self.pairs.code_P)
-        self.kept.draw_Q, self.kept.query_QD = fn(self.kept.draw_Q), fn(self.kept.query_QD)
+        move = device_only(fn)
+        super()._apply(move, recurse)  # moves the buffers; what changes its length is no buffer and follows here
+        self.pairs.count, self.pairs.code_P = move(self.pairs.count), move(self.pairs.code_P)
+        self.kept.draw_Q, self.kept.query_QD = move(self.kept.draw_Q), move(self.kept.query_QD)
         return self
 
     @torch.no_grad()

@@ -146,7 +146,9 @@ class LivePanel(Callback):
             every = -(-len(self.losses) // CURVE)
             curve = list(self.losses)[::every]
             low, high = min(curve), max(curve)
-            parts.append(Text.assemble("  ", (sparkline(curve, low, high), "cyan"), (f"  {high:.2f} → {self.losses[-1]:.2f}", "dim")))
+            parts.append(
+                Text.assemble("  ", (sparkline(curve, low, high), "cyan"), (f"  {high:.2f} → {self.losses[-1]:.2f}", "dim"))
+            )
         if self.history:
             parts += [self._layers(trainer), self._legend(trainer)]
         parts += [Text(f"  ! {warning}", style="yellow") for warning in self.warnings]

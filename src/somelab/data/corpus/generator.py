@@ -17,24 +17,28 @@ _MOST_DRAFTS = 50
 
 def document(seed: int, index: int, kinds: Sequence[str] | None = None) -> Document:
     """Document `index` of the corpus of `seed`; its kind is drawn evenly from `kinds` (None: all), whatever their order."""
-    if index < 0:
-        raise ConfigError("index", index, "documents are counted from 0", "choose 0 or more")
     names = _checked(kinds)
+    _check_number("index", index)
     name = names[Chance(seed, index, "kind").below(len(names))]
     kind = KINDS[name]
     for draft in range(_MOST_DRAFTS):
         page = Page(name, Chance(seed, index, name, draft))
         kind.write(page)
-        document = page.finish()
         if kind.least_words <= page.num_words <= kind.most_words:
-            return document
+            return page.finish()
     raise AssertionError(f"no draft of {name} {seed}/{index} has {kind.least_words} to {kind.most_words} words")
 
 
 def documents(seed: int, kinds: Sequence[str] | None = None, start: int = 0) -> Iterator[Document]:
     """Documents `start`, `start + 1`, ... of the corpus of `seed`, without end."""
     names = _checked(kinds)
+    _check_number("start", start)
     return (document(seed, index, names) for index in count(start))
+
+
+def _check_number(field: str, value: int) -> None:
+    if value < 0:
+        raise ConfigError(field, value, "documents are counted from 0", "choose 0 or more")
 
 
 def _checked(kinds: Sequence[str] | None) -> Sequence[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from somelab.data.corpus.kinds.activities import ACTIVITIES
 from somelab.data.corpus.kinds.clock import clock_time
 from somelab.data.corpus.kinds.places import draw_place
 from somelab.data.corpus.kinds.scenes import SCENES, Scene
@@ -16,6 +17,12 @@ COIN, MINUTE = noun("coin"), noun("minute")
 SPOT = (
     "(a (small|long/a|deep) scratch@topic|a (white|blue|red) (star|spot|stripe|ribbon)@topic|"
     "the name@topic of my <kin@topic>|a picture@topic of a <animal@topic>)"
+)
+BACKGROUNDS = (
+    "(Outside/r|On the other/a side@place of the street@topic|Not far/r away/r) a <trade@agent> was {doing} .",
+    "A <animal@agent> was {beast_doing} , and a <trade@agent> {did} .",
+    "It@none was {sky} , and a <trade@agent> was {doing} .",
+    "While a <trade@agent> {did} (in the background@place|nearby/r) , the two/o@agent began to/t talk .",
 )
 SIDES = ("left", "right")
 TAGS = {
@@ -115,6 +122,7 @@ def cast_scene(page: Page, scene: Scene) -> None:
         else Referent({"": noun(scene.other).forms["the"], "script": noun(scene.other).forms["one"]})
     )
     side, turn = chance.pick(SIDES), chance.pick(SIDES)
+    cast.update(ACTIVITIES, few=count(chance.between(2, 6)), his=chance.pick(("his", "her/d")), sky=page.draw("sky_any"))
     cast.update({**prices(page), **times(page), **numbers(page)})
     cast.update(
         a=first,
@@ -155,6 +163,7 @@ def write(page: Page) -> None:
     scene = chance.pick(SCENES)
     cast_scene(page, scene)
     page.say(*scene.settings)
+    page.maybe(50, *BACKGROUNDS)
     script = chance.happens(30)
     for index, (speaker, patterns) in enumerate(scene.lines):
         page.new_line()

@@ -26,6 +26,18 @@ NEEDS = (
     "All/o@patient you@experiencer need is {needs} .",
 )
 LEADS = ("then", "next/r ,", "now", "after/p that/o@time ,", "", "")
+HINTS = (
+    "Wear/v an old <garment@patient> while you@agent work .",
+    "It@experiencer is more/r fun@attribute with (a friend@companion|your <close_kin@companion>|<instrument@attribute> music@companion) .",
+    "Keep your <pet@patient> away/r , or it@agent will (eat the <snack@patient>|hide under/p the (bed|sofa|cupboard|bench)@place|run off/t with your <garment@patient>) .",
+    "A cup@agent of <drink@topic> and <snack.a@agent> make the waiting@patient easier .",
+    "In {town@place} people@agent do/v it@patient on <weekday@time> , (with a song@manner|before/p breakfast@time|in the <room@place>) .",
+    "My <kin@agent> always did/v it@patient with one/m eye@instrument on the <animal.many@topic> , but I@agent do/x not recommend that/o@patient .",
+    "If somebody@agent asks , say that/c a <trade@agent> from {town@place} taught you@recipient .",
+    "Do/x not think of <dessert@topic> while you@agent work , or you@agent will make mistakes@patient .",
+    "Some/d people@agent (wait for a <sky_any> day@topic|begin on a <weekday@time>|ask a <trade@recipient> first/r) , but that/o@experiencer is not necessary .",
+    "If you@experiencer are nervous , count {few} <animal.many@patient> in your head@place and begin again .",
+)
 CLOSINGS = (
     "(That/o@experiencer is all/o@topic|That/o@experiencer is it@topic) !",
     "Have/v fun@patient !",
@@ -56,7 +68,7 @@ def write(page: Page) -> None:
     task = chance.pick(TASKS)
     members = {key: cast_member(page, spec) for key, spec in task.cast.items()}
     cast.update(members)
-    cast.update(age=count(chance.between(5, 12)), town=page.draw("town"))
+    cast.update(age=count(chance.between(5, 12)), town=page.draw("town"), few=count(chance.between(2, 12)))
     cast["needs"] = " , ".join(task.needs[:-1]) + " and " + task.needs[-1]
     page.say(task.title)
     page.new_line()
@@ -74,6 +86,8 @@ def write(page: Page) -> None:
     page.new_line()
     for tip in chance.sample(task.tips, chance.between(1, 2)):
         page.say(tip)
+    page.maybe(85, *HINTS)
+    page.maybe(40, *HINTS)
     page.maybe(40, *CLOSINGS)
     page.facts.update({key: member.text for key, member in members.items()})
 

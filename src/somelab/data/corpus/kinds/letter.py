@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from somelab.data.corpus.kinds.activities import ACTIVITIES
 from somelab.data.corpus.kinds.clock import clock_time
 from somelab.data.corpus.kinds.places import draw_place
 from somelab.data.corpus.kinds.things import CATEGORIES, draw_thing, look_text, noun_text
@@ -32,6 +33,10 @@ GREETINGS = (
     "I@experiencer (often|always) think of you@topic (when I@agent <hobby>|when it@none rains|on <weekday@time>) .",
 )
 ASIDES = (
+    "(Yesterday|Last/a <weekday@time>|This/d morning@time) {friend@agent} {did} .",
+    "You@agent should have/x seen {friend@patient} last/a <weekday@time> : {friend.he@agent} {did} !",
+    "In {home@place} nothing@agent happens , but {friend@agent} is (already|still|always) {doing} .",
+    "When I@agent passed the <scenery@place> , {friend@agent} was {doing} , and a <animal@agent> was {beast_doing} .",
     "(My <close_kin@agent> sends|My <close_kin@agent> and {friend@agent} send) you@recipient (a hug@patient|many "
     "greetings@patient|<sweet_gift.a@patient>|a kiss@patient) .",
     "Do/x you@agent still <hobby> (every <weekday@time>|on <weekday@time>|with your <close_kin@companion>) ?",
@@ -157,7 +162,7 @@ THANKS = (
         "When {friend@agent} saw/v it@patient , {friend.he@agent} <exclaim.ed> , “ What/d a <quality> {thing.one@topic} ! ”",
     ),
     (
-        "When you@agent visit/v us@patient in {month_two@time} , I@agent will show/v you@recipient where/c I@agent keep "
+        "When you@agent visit/v {home@patient} in {month_two@time} , I@agent will show/v you@recipient where/c I@agent keep "
         "{thing@patient} .",
         "I@agent will bring {thing@patient} with me@companion when I@agent come to/p {away@place} in {month_two@time} .",
     ),
@@ -180,9 +185,9 @@ APOLOGY = (
         "At first/n@time I@agent wanted to/t hide it@patient , but that/o@experiencer would have/x been wrong .",
     ),
     (
-        "I@agent have/x saved {price} , and I@agent will buy you@recipient a new {thing.one@patient} , and "
+        "I@agent have/x saved {price} , and here in {home@place} I@agent will buy you@recipient a new {thing.one@patient} , and "
         "it@experiencer will be {thing.colour} , too .",
-        "In a shop@place here there/o is a {thing.one@topic} that/o@agent looks like/p it@topic , also {thing.colour} . "
+        "In a shop@place in {home@place} there/o is a {thing.one@topic} that/o@agent looks like/p it@topic , also {thing.colour} . "
         "It@experiencer costs {price} , and I@agent will send it@patient to/p you@recipient .",
     ),
     (
@@ -195,7 +200,7 @@ APOLOGY = (
 NEWS = (
     (
         "I@experiencer have/v (great|big|wonderful) news@patient : we@experiencer have/v a new {pet.one@patient} ! "
-        "{pet.his} name@experiencer is {pet@attribute} , and {pet.he@experiencer} is <colour> .",
+        "{pet.his} name@experiencer is {pet@attribute} , and {pet.he@experiencer} is <fur> .",
         "Guess what@topic ! My <close_kin@agent> (brought|gave me@recipient) a little {pet.one@patient} (on "
         "{day@time}|last/a <weekday@time>) . I@agent have/x named {pet.him@patient} {pet@attribute} .",
     ),
@@ -214,8 +219,8 @@ NEWS = (
         "At last/n@time a <trade@agent> brought {pet.him@patient} home/r from {place@place} .",
     ),
     (
-        "Now I@agent always (close/v|shut/v) the (gate|door|window)@patient , and {pet@experiencer} is back/r {nook} .",
-        "So/r come and meet {pet@patient} , but bring some {treat@patient} !",
+        "Now I@agent always (close/v|shut/v) the (gate|door|window)@patient here in {home@place} , and {pet@experiencer} is back/r {nook} .",
+        "So/r come to/p {home@place} and meet {pet@patient} , but bring some {treat@patient} !",
     ),
 )
 COMPLAINT = (
@@ -320,6 +325,7 @@ def _things(page: Page) -> None:
         nook=page.phrase(NOOK),
         pet=Person(page.draw("pet_name"), chance.pick((FEMALE, MALE)), page.draw("pet")),
     )
+    cast.update(ACTIVITIES, few=count(chance.between(2, 6)), his="his" if friend is boy else "her/d")
     page.facts.update(object=noun_text(thing), look=look_text(thing))
 
 

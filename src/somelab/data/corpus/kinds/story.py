@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from somelab.data.corpus.kinds.arcs import ARCS
-from somelab.data.corpus.kinds.arcs.stage import EVENING, HABITS, OPENINGS, set_stage
+from somelab.data.corpus.kinds.arcs.stage import AROUND, EVENING, HABITS, OPENINGS, ROAD, set_stage
 from somelab.data.corpus.page import Kind, Page
+
+# What a brisk telling leaves out.
+_ORNAMENT = (HABITS, AROUND, ROAD, EVENING)
 
 
 def write(page: Page) -> None:
@@ -12,8 +15,10 @@ def write(page: Page) -> None:
     arc = page.chance.pick(ARCS)
     page.facts["arc"] = arc.name
     arc.setup(page)
+    brisk = page.chance.happens(30)
     for beat in (OPENINGS, HABITS, *arc.beats, EVENING):
-        page.say(*beat)
+        if not (brisk and beat in _ORNAMENT):
+            page.say(*beat)
 
 
 KIND = Kind("story", write, 120, 280)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from somelab.data.corpus.chance import Bag
+from somelab.data.corpus.kinds.activities import ACTIVITIES
 from somelab.data.corpus.lexicon import adjective, mass_noun, noun
 from somelab.data.corpus.page import Kind, Page
 from somelab.data.corpus.pattern import fixed
@@ -249,6 +250,9 @@ DIARY_RAIN = (
 )
 DIARY_DRY = ("The rain@attribute gauge@experiencer stayed (empty/a|dry/a) .", "Not a drop/n@topic fell .")
 DIARY_EXTRA = (
+    "A <trade@agent> was {doing} , and a <animal@agent> was {beast_doing} .",
+    "(At noon@time|In the morning@time|After/p lunch@time|Before/p dusk@time) a <trade@agent> {did} .",
+    "Somebody@agent saw/v a <trade@agent> {doing} .",
     "(Two|Three|Some) <songbird.many@agent> (sang|chirped|rested|perched) in the <tree@place> (by/p the "
     "gate@place|near/p the well@place|) .",
     "(A few|Many|Hundreds@quantity of) <insect.many@agent> (hummed|danced|drifted) over the <flower.many@place> .",
@@ -341,6 +345,7 @@ def diary(page: Page) -> None:
         span=measure(num_days, noun("day")),
         kite=Thing(noun("kite"), page.draw("colour")),
     )
+    cast.update(ACTIVITIES, few=count(chance.between(2, 6)), his=chance.pick(("his", "her/d")))
     page.say(*DIARY_OPENINGS)
     fallen = 0
     extras = chance.sample(DIARY_EXTRA, len(DIARY_EXTRA))

@@ -9,6 +9,7 @@ ADJECTIVES = {
         old, new, shiny, striped, plain, spotted, dusty, worn, fancy, simple, handmade, chipped, smooth, faded, polished, painted,
         battered, carved, patched, elegant, rusty, sturdy
     """,
+    "fur": "brown, black, white, grey, golden, spotted, cream, striped, ginger",
     "garment_look": """
         warm, old, striped, long, plain, soft, spotted, thick, faded, patched, new, elegant, fancy, neat, shabby, simple, light
     """,
@@ -63,12 +64,12 @@ PLAIN_ADJECTIVES = """
     afraid, alone, angry, ashamed, asleep, bad, beaten, best, better, broken, calm, cheap, clean, close, coldest, comfortable,
     coolest, cosy, creamy, crooked, cross, damp, dear, dearer, dearest, deep, delicious, dense, dirty, done, double, dry, early,
     easier, faithful, favourite, finer, firm, first, floured, free, frosty, full, funny, gone, greatest, gusty, high, hollow,
-    hot, hottest, hungry, ill, important, interesting, last, late, left, longer, loose, lost, lost-property, loud, low, merry,
-    missing, muddy, near, nervous, next, noisy, older, oldest, open, other, own, pale, plastic, poor, possible, preheated,
-    ready, right, safe, salted, same, second, secret, sharp, short, showery, single, sleepy, slow, slower, smaller, snowy, sore,
-    sorry, special, square, stained, steady, steep, stormy, stout, strange, stronger, stuck, sudden, tall, tasty, tender,
-    terrible, tight, tired, torn, unsettled, upside-down, used, violent, warmer, warmest, weak, welcome, well, well-known,
-    whole, wild, worse, wrong, young, younger
+    hot, hottest, hungry, ill, important, interesting, known, last, late, left, longer, loose, lost, lost-property, loud, low,
+    merry, missing, muddy, near, necessary, nervous, next, noisy, older, oldest, open, other, own, pale, plastic, poor,
+    possible, preheated, ready, right, safe, salted, same, second, secret, sharp, short, showery, single, sleepy, slow, slower,
+    smaller, snowy, sore, sorry, special, square, stained, steady, steep, stormy, stout, strange, stronger, stuck, sudden, tall,
+    tasty, tender, terrible, tight, tired, torn, unsettled, upside-down, used, violent, warmer, warmest, weak, welcome, well,
+    well-, well-known, whole, wild, worse, wrong, young, younger
 """
 PLAIN_ADVERBS = """
     about ahead almost aloud also altogether away back backwards better certainly clearly easily enough equally even everywhere

@@ -168,7 +168,7 @@ PROMISE = (
     (
         "{friend@agent} had/v to/t go to/p {town_two@place} for {days} . “ Will you@agent water/v my {flowers} "
         "{flower.many@patient} ? ” {friend.he@speaker} asked . “ They@experiencer need water@patient every day@time at "
-        "{clock@time} . ”",
+        "{clock@time} , and {pet.full@experiencer} needs some {pet_food@patient} . ”",
         "{time} {friend@speaker} said/v , “ I@agent am going to/p {town_two@place} for {days} . Please water/v my "
         "{flowers} {flower.many@patient} at {clock@time} , and give {pet.full@recipient} some {pet_food@patient} . ”",
     ),
@@ -242,7 +242,7 @@ def set_apology(page: Page) -> None:
         broken=f"{broken}/a",
         event=page.draw("public_event"),
         nights=measure(chance.between(2, 6), noun("night")),
-        tool_name=page.draw("mending_stuff"),
+        tool_name=page.draw("sewing_stuff" if category == "garment" else "mending_stuff"),
     )
     page.facts.update(object=noun_text(thing), look=look_text(thing), recalled=f"{look_text(thing)} {noun_text(thing)}")
 

@@ -99,7 +99,7 @@ TRIP = (
         "and sore feet@companion .",
         "“ Shall we@agent go again tomorrow ? ” asked {hero@speaker} . But {friend@experiencer} was already asleep/a , "
         "with {item@companion} in {friend.his} arms@place .",
-        "“ {length} there/r and {length} back/r , ” said/v {friend@speaker} . “ My feet@experiencer will remember "
+        "“ {length} there/r and {length} back/r , ” said/v {friend@speaker} and put down/t {item@patient} . “ My feet@experiencer will remember "
         "it@patient for {years} ! ”",
     ),
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from somelab.data.corpus.kinds.activities import ACTIVITIES
 from somelab.data.corpus.kinds.places import draw_place
 from somelab.data.corpus.lexicon import adjective, noun
 from somelab.data.corpus.page import Page, Pattern
@@ -158,10 +159,24 @@ NIGHT: Beat = (
     "A <insect@agent> hummed in the dark/n@place .",
     "",
 )
-_NOTHING = ("", "", "", "", "", "", "")
+VIGNETTES = (
+    "A <trade@agent> was {doing} , and a <animal@agent> was {beast_doing} .",
+    "While a <trade@agent> was {doing} , a <animal@agent> {beast_did} .",
+    "In front@place of the <shop@place> a <trade@agent> was {doing} .",
+    "A <trade@agent> who@agent was {doing} (waved|looked up/t|nodded|smiled) .",
+    "Near/p the <scenery@place> , a <animal@agent> was {beast_doing} , and nobody@agent noticed .",
+    "That/d <part_of_day@time> a <trade@agent> {did} , and a <trade@agent> {did} .",
+    "A <trade@agent> who@experiencer wanted to/t {do} (asked the way@patient|was in a hurry@topic|sighed|laughed) .",
+    "First/r a <animal@agent> {beast_did} , and then a <animal@agent> {beast_did} .",
+    "Somebody@agent had/x seen a <trade@agent> {doing} (at midnight|before/p sunrise|on <weekday>)@time .",
+    "Not far/r away/r a <trade@agent> {did} , although it@none was {sky} .",
+    "Two <trade.many@agent> were talking about/p a <trade@topic> who@agent {did} (every <weekday>|all/d night|twice a day)@time .",
+    "If a <trade@agent> had/x not been {doing} there/r , the street@experiencer would have/x been empty/a .",
+)
+_NOTHING = ("", "", "", "", "", "", "", "", "")
 # Something on the road, or around the house, or nothing; ROAD only where the hero is on the way.
-AROUND: Beat = (*AMBIENCE, *_NOTHING)
-ROAD: Beat = (*AMBIENCE, *ROADSIDE, *_NOTHING)
+AROUND: Beat = (*AMBIENCE, *VIGNETTES, *_NOTHING)
+ROAD: Beat = (*AMBIENCE, *ROADSIDE, *VIGNETTES, *_NOTHING)
 EVENING: Beat = (
     "That/d night@time {hero@agent} slept well/r {home.again} .",
     "{hero@agent} went home/r , (lit the lamp@patient|made a cup@patient of tea@topic|sat by/p the fire@place) and "
@@ -243,6 +258,7 @@ def set_stage(page: Page) -> None:
     article = next((index for index, piece in enumerate(home) if piece.text == "a"), None)
     again = home if article is None else (*home[:article], determiner("the"), *home[article + 1 :])
     cast.update(home=Referent({"": home, "again": again}), trait=page.draw("trait"))
+    cast.update(ACTIVITIES, his=chance.pick(("his", "her/d")), sky=page.draw("sky_any"))
     page.facts.update(hero=hero.text, friend=friend.text)
 
 

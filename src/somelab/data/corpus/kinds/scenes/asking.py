@@ -134,7 +134,7 @@ DOCTOR = Scene(
     ),
     (
         "On {day@time} the {body@experiencer} was better/a , and {a@agent} could {sport} again .",
-        "{a@agent} took the medicine@patient {times} times@quantity a day@time , and soon the pain@experiencer was gone/a .",
+        "{a@agent} did/v it@patient {times} times@quantity a day@time , and soon the pain@experiencer was gone/a .",
     ),
     ("body", "times", "day"),
 )

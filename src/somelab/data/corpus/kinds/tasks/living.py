@@ -110,7 +110,7 @@ LIVING = (
             "treat": "bag pet_food",
             "weeks": "measure week 2 10",
         },
-        ("a large tub@patient", "a {towel} towel@patient", "mild shampoo@patient", "a bit@patient of {treat@topic}"),
+        ("a large tub@patient", "a {towel} towel@patient", "mild shampoo@patient", "a handful@patient of {treat@topic}"),
         (
             (
                 "Brush the {pet@patient} and (talk|speak) to/p it@recipient (softly|kindly|quietly) .",
