@@ -30,7 +30,8 @@ format: setup
 	$(BIN)/ruff check --fix .
 
 bench: setup
-	$(BIN)/python -m benchmarks.layer
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	$(BIN)/somelab bench all --out benchmarks/RESULTS.md
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis

@@ -81,7 +81,7 @@ def test_the_rules_give_the_same_keys(settings: dict[str, Any]) -> None:
         store = KeyStore(7, 5, config, seed=0)
         store.apply_(seen_of(config, 7, routing_of(indices_TK, queries_TD)))
         keys.append(store.keys_ED.clone())
-    assert torch.equal(keys[0], keys[1])
+    torch.testing.assert_close(keys[0], keys[1], rtol=0, atol=2e-6)  # the sums are taken in another order
 
 
 def test_a_hundred_thousand_experts() -> None:
@@ -124,4 +124,4 @@ def test_a_layer_with_listed_pairs_moves_its_keys_like_one_with_a_table() -> Non
                 layer(part)
             layer.apply_gravity_()
         digests.append(layer.keystore.keys_ED.clone())
-    assert torch.equal(digests[0], digests[1])
+    torch.testing.assert_close(digests[0], digests[1], rtol=0, atol=2e-6)  # the sums are taken in another order

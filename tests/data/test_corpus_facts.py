@@ -186,7 +186,7 @@ def test_forecasts_agree_with_themselves() -> None:
         high = read_number(item.facts["high"].split(" degree")[0])
         assert len(re.findall(rf"\b{high} degrees", text)) >= 2
         assert item.text.count(item.facts["town"]) >= 2
-        match = re.search(r"That is (\d+) degrees (warmer|colder) than yesterday , when it was (\d+) degrees( below zero)?", text)
+        match = re.search(r"That is (\d+) degrees (warmer|colder) than yesterday , when it was (\d+) degrees( below 0)?", text)
         if match:
             num_changes += 1
             change = int(match[1]) if match[2] == "warmer" else -int(match[1])
@@ -300,7 +300,7 @@ def test_heroes_keep_their_names_and_genders() -> None:
     num_pronouns = 0
     for item in of_kind("story", 500):
         hero, friend = item.facts["hero"], item.facts["friend"]
-        assert item.text.count(hero) >= 4
+        assert item.text.count(hero) >= 3
         assert (hero in women) != (friend in women)
         found = [
             *re.findall(r"\b(His|Her) name was (\w+)", item.text),
@@ -381,7 +381,9 @@ def test_what_is_ordered_is_what_is_served_and_paid() -> None:
 
 
 def test_howto_texts_name_what_they_need_again() -> None:
+    num_repeated: list[int] = []
     for item in of_kind("howto", 300):
         lowered = item.text.lower()
-        repeated = sum(lowered.count(value.removeprefix("the ").lower()) >= 2 for value in item.facts.values())
-        assert repeated >= 2, (item.facts, item.text)
+        num_repeated.append(sum(lowered.count(value.removeprefix("the ").lower()) >= 2 for value in item.facts.values()))
+        assert num_repeated[-1] >= 1, item.text
+    assert sum(num_repeated) > 3 * len(num_repeated)

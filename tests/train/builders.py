@@ -36,12 +36,14 @@ SMALL: dict[str, Any] = {
     "train.steps": 12,
     "train.precision": "fp32",
 }
-# Everything that draws numbers or keeps a state between steps, all at once; keys shrink fast, so that some are reborn.
+# Everything that draws numbers or keeps a state between steps, all at once; keys shrink fast, so that some are reborn, and
+# gates are even from the first step to the last, which is to be warned of once.
 LIVELY: dict[str, Any] = {
     **SMALL,
     "model.dropout": 0.1,
     "router.dropout": 0.1,
     "router.centre_queries": True,
+    "router.temperature": 4.0,
     "gravity.delta": 0.5,
     "gravity.theta_percentile": 0.5,
     "gravity.warmup_steps": 2,

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch._dynamo.utils import counters
 
 from somelab.runs import RunFolder
 from somelab.train.loop import micro_rows
@@ -74,7 +75,9 @@ def test_recomputing_activations_changes_no_loss(text: Path, tmp_path: Path) -> 
 def test_a_compiled_step_gives_the_same_losses(text: Path, tmp_path: Path) -> None:
     settings = {**STILL, "model.num_layers": 1, "train.steps": 5, "train.compile_after": 2}
     plain = train(text, tmp_path / "plain", settings)
+    counters.clear()
     assert train(text, tmp_path / "compiled", settings, train__compile=True) == pytest.approx(plain, rel=1e-4)
+    assert counters["stats"]["unique_graphs"] > 0, "something was compiled"
 
 
 def free_port() -> int:

@@ -100,6 +100,7 @@ def test_a_damaged_checkpoint(capsys: pytest.CaptureFixture[str], stopped: Path,
 def test_from_the_best_checkpoint_the_run_ends_as_it_would_have(stopped: Path, finished: Path) -> None:
     """Also where the steps that follow have the names of damaged folders."""
     flip(stopped / "checkpoints" / "last" / "model.safetensors")
+    shutil.copy(stopped / "keys" / "step-00000005.safetensors", stopped / "keys" / "step-00000099.safetensors")
     assert main(["resume", str(stopped), "--checkpoint", "best"]) == 0
     assert_same_run(stopped, finished)
 

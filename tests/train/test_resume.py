@@ -43,7 +43,9 @@ def test_the_run_is_lively(undisturbed: Path) -> None:
         assert not torch.equal(tensors[f"{store}.average_ED"], tensors[f"{store}.keys_ED"])
     kinds = [record["kind"] for record in RunFolder(undisturbed).records("metrics")]
     assert (kinds.count("train"), kinds.count("evaluation"), kinds.count("final")) == (30, 2, 1)
-    assert kinds.count("warning") > 0
+    warnings = [record["key"] for record in RunFolder(undisturbed).records("metrics") if record["kind"] == "warning"]
+    assert {"uniform gates/0", "uniform gates/1"} <= set(warnings)
+    assert len(warnings) == len(set(warnings)), "each is given once, also to a run with many lives"
     assert len(RunFolder(undisturbed).records("samples")) == 3
     assert len(set(losses_of(undisturbed))) == 30
 

@@ -1,14 +1,16 @@
 """Peer-pull (beta): keys chosen by the same tokens move towards each other.
 
-Works on the pairs that met, so its cost follows the tokens and not E x E. Unchecked, it fuses the K keys of a guild
-into one point: see `pull_until_cosine` and the measure `crowding`.
+Small pools work on the E x E table of pairs, large ones on the list of pairs that met, so that their cost follows the
+tokens. Unchecked, the rule fuses the K keys of a guild into one point: see `pull_until_cosine` and the measure `crowding`.
 Shape letters: D model width, E experts, P pairs that met."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
 from somelab.core.gravity.state import KeyState, Moment
@@ -21,10 +23,25 @@ def peer_pull(state: KeyState, seen: RoutingStatistics, now: Moment) -> KeyState
     inertia = min (v1-v4) or max (v5 on) of the two usages. Source: SPEC section 3. Sign: towards each other."""
     if not seen.wants_pairs or not now.beta:
         return state
+    pulled = _by_list if seen.pairs.sparse else _by_table
+    return replace(state, keys_ED=pulled(state, seen, now))
+
+
+def _by_table(state: KeyState, seen: RoutingStatistics, now: Moment) -> Tensor:
+    keys_ED, usage_E = state.keys_ED, state.usage_E
+    weight_EE = now.beta * seen.pairs.count / (1 + _inertia(now)(usage_E[:, None], usage_E[None, :]))
+    if now.settings.pull_until_cosine is not None:
+        unit_ED = F.normalize(keys_ED, dim=1)
+        weight_EE = weight_EE * (unit_ED @ unit_ED.T <= now.settings.pull_until_cosine)
+    row_E1 = weight_EE.sum(dim=1, keepdim=True)
+    scale_E1 = 1 / row_E1.clamp(min=1.0)
+    return keys_ED + scale_E1 * (weight_EE @ keys_ED - row_E1 * keys_ED)
+
+
+def _by_list(state: KeyState, seen: RoutingStatistics, now: Moment) -> Tensor:
     keys_ED, usage_E = state.keys_ED, state.usage_E
     first_P, second_P, count_P = seen.pairs.pairs()
-    inertia = torch.minimum if now.settings.inertia == "min" else torch.maximum
-    weight_P = now.beta * count_P / (1 + inertia(usage_E[first_P], usage_E[second_P]))
+    weight_P = now.beta * count_P / (1 + _inertia(now)(usage_E[first_P], usage_E[second_P]))
     if now.settings.pull_until_cosine is not None:
         unit_ED = F.normalize(keys_ED, dim=1)
         cosine_P = (unit_ED[first_P] * unit_ED[second_P]).sum(dim=1)
@@ -32,4 +49,8 @@ def peer_pull(state: KeyState, seen: RoutingStatistics, now: Moment) -> KeyState
     row_E = torch.zeros_like(usage_E).index_add_(0, first_P, weight_P)
     weight_P = weight_P / row_E.clamp(min=1.0)[first_P]
     towards_PD = weight_P[:, None] * (keys_ED[second_P] - keys_ED[first_P])
-    return replace(state, keys_ED=keys_ED.index_add(0, first_P, towards_PD))
+    return keys_ED.index_add(0, first_P, towards_PD)
+
+
+def _inertia(now: Moment) -> Callable[[Tensor, Tensor], Tensor]:
+    return torch.minimum if now.settings.inertia == "min" else torch.maximum

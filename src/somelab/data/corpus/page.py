@@ -53,13 +53,13 @@ class Page:
             self._write(compile_pattern(tag))
             self._pieces.append(MARKS["."])
 
-    def phrase(self, pattern: Pattern, role: Role | None = None) -> Referent:
-        """A part of a sentence, fixed now: the same words wherever the referent is used. Its roles are its own."""
+    def phrase(self, pattern: Pattern) -> Referent:
+        """A part of a sentence, fixed now: the same words, with the same roles, wherever the referent is used."""
         start = len(self._pieces)
         self._write(compile_pattern(pattern))
         pieces = tuple(self._pieces[start:])
         del self._pieces[start:]
-        return Referent({"": tuple(Piece(text, word_class, own or role) for text, word_class, own in pieces)})
+        return Referent({"": pieces})
 
     def new_line(self) -> None:
         self._pieces.append(NEW_LINE)

@@ -38,7 +38,7 @@ def pronouns(gender: Gender) -> Mapping[str, tuple[Piece, ...]]:
 
 
 class Person(Referent):
-    """Someone with a name: default form the name, `kind` (the fox), `a` (a shy fox), `full` (Pip the fox), and pronouns."""
+    """Someone with a name: default form the name, `one` (fox), `a` (a shy fox), `full` (Pip the fox), and pronouns."""
 
     __slots__ = ("gender",)
 
@@ -46,11 +46,8 @@ class Person(Referent):
         self.gender = gender
         forms = {"": given.forms[""], **pronouns(gender)}
         if kind is not None:
-            described = (*_modifiers(adjectives), *kind.forms["one"])
             forms["one"] = kind.forms["one"]
-            forms["kind"] = (_THE, *kind.forms["one"])
-            forms["a"] = (_A, *described)
-            forms["the"] = (_THE, *described)
+            forms["a"] = (_A, *_modifiers(adjectives), *kind.forms["one"])
             # The kind in `Pip the fox` describes the name, whatever the name's role is.
             forms["full"] = (*given.forms[""], _THE, *_as_attribute(kind.forms["one"]))
         super().__init__(forms)
@@ -72,7 +69,6 @@ class Thing(Referent):
                 "the": (_THE, *one),
                 "full": (*looks, *one),
                 "short": (*looks[-1:], *one),
-                "short_many": (*looks[-1:], *kind.forms["many"]),
                 "a_short": (_A, *looks[-1:], *one),
                 "colour": looks[-1:],
                 **pronouns(gender),
@@ -81,7 +77,7 @@ class Thing(Referent):
 
 
 class Place(Referent):
-    """Somewhere: default `the market`, `in` (at the busy market), `short_in` (at the market), `to` (the market, as a goal)."""
+    """Somewhere: default `the market`, `in` (at the busy market), `short_in` (at the market)."""
 
     __slots__ = ()
 
@@ -91,27 +87,15 @@ class Place(Referent):
         super().__init__(
             {
                 "": (_THE, *kind),
-                "one": kind,
-                "a": (_A, *looks, *kind),
-                "full": (_THE, *looks, *kind),
                 "in": (where, _THE, *looks, *kind),
                 "short_in": (where, _THE, *kind),
             }
         )
 
 
-def group(*members: Referent) -> Referent:
-    """Several people as one: default their names joined by `and`, and the plural pronouns."""
-    pieces: list[Piece] = []
-    for index, member in enumerate(members):
-        if index:
-            pieces.append(
-                Piece("and", WordClass.CONJUNCTION, Role.CONNECTIVE)
-                if index == len(members) - 1
-                else Piece(",", WordClass.PUNCTUATION, Role.NONE)
-            )
-        pieces.extend(member.forms[""])
-    return Referent({"": tuple(pieces), **pronouns(PLURAL)})
+def both(first: Referent, second: Referent) -> Referent:
+    """Two people as one: their names joined by `and`."""
+    return Referent({"": (*first.forms[""], Piece("and", WordClass.CONJUNCTION, Role.CONNECTIVE), *second.forms[""])})
 
 
 def _modifiers(adjectives: Sequence[Referent]) -> tuple[Piece, ...]:

@@ -134,8 +134,8 @@ INVITATION = (
         "{friend@agent} is coming too , and so/r is {friend_two@agent} .",
     ),
     (
-        "So/r do/x not forget : {day@time} at {time@time} , and {thing.the@patient} !",
-        "Please tell me@recipient soon if you@agent can come on {day@time} at {time@time} .",
+        "So/r do/x not forget : {day@time} at {time@time} in {home@place} , and {thing.the@patient} !",
+        "Please tell me@recipient soon if you@agent can come to/p {home@place} on {day@time} at {time@time} .",
     ),
 )
 THANKS = (

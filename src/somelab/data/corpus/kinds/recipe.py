@@ -86,7 +86,7 @@ class Ingredient(Referent):
         self.double = _amount(part, kind, 2 * amount)
         head = kind.forms["one" if part.unit is None and amount == 1 else "many"]
         pieces = _amount(part, kind, amount)
-        many = head[-1].text.endswith("s") if part.unit else amount > 1
+        many = part.source == "pulse" if part.unit else amount > 1
         super().__init__(
             {
                 "": pieces,

@@ -216,7 +216,7 @@ SUMMARIES = (
     "To/t sum/v up/t : {one.one@topic} first/r , then {two.one@topic} , and a high/n@topic of {high} in {town@place} .",
     "So/r remember , {town@recipient} : {one.one@topic} in the morning@time , {two.one@topic} in the afternoon@time "
     ", and no/d more/a than {high} .",
-    "In short/a , {day@experiencer} brings {one.one@patient} , then {two.one@patient} , and {high} at most/n@quantity .",
+    "In short/a , {day@agent} brings {town@recipient} {one.one@patient} , then {two.one@patient} , and {high} at most/n@quantity .",
 )
 CLOSINGS = (
     "We@agent will be back/r (at {clock@time} o'clock|tomorrow|this evening@time) .",

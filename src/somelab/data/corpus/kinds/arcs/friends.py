@@ -223,7 +223,7 @@ PROMISE = (
         "” {friend.he@speaker} said/v .",
     ),
     (
-        "{hero@agent} <smile.ed> . {gift@experiencer} was lovely , but the best/a thing@experiencer was "
+        "{hero@agent} gave back/t the {pot} can/n@patient and <smile.ed> . {gift@experiencer} was lovely , but the best/a thing@experiencer was "
         "{friend@experiencer} 's smile@topic .",
         "The {pot} can/n@experiencer still stands {home.again} , beside {gift@place} .",
     ),

@@ -11,7 +11,7 @@ from somelab.data.corpus.kinds.places import draw_place
 from somelab.data.corpus.lexicon import adjective, noun
 from somelab.data.corpus.page import Page, Pattern
 from somelab.data.corpus.phrase import Referent, count, determiner, measure
-from somelab.data.corpus.referents import FEMALE, MALE, Gender, Person, Thing, group
+from somelab.data.corpus.referents import FEMALE, MALE, Gender, Person, Thing, both
 
 Beat = tuple[Pattern, ...]
 
@@ -238,7 +238,7 @@ def set_stage(page: Page) -> None:
     cast.update(
         hero=hero,
         friend=friend,
-        both=group(hero, friend),
+        both=both(hero, friend),
         town=page.draw("town"),
         kin=Person(page.draw("relative_f" if kin_name == "female" else "relative_m"), kin_gender),
         elder=Thing(
