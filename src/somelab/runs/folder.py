@@ -9,8 +9,11 @@ keys/              key snapshots                    checkpoints/       step-N/, 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +95,21 @@ class RunFolder:
                 f"run {run.path}: has format {facts.get('format')!r}, this version reads {FORMAT}; use the version that wrote it"
             )
         return run
+
+    @contextlib.contextmanager
+    def locked(self) -> Generator[None]:
+        """Alone in training this run; a killed process leaves no lock behind. Without locks (Windows): as if alone."""
+        if sys.platform == "win32":
+            yield
+            return
+        import fcntl
+
+        with atomic.explained(self.path), (self.path / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise RunError(f"run {self.path}: is being trained by another process; wait for it, or stop it") from None
+            yield
 
     def facts(self) -> dict[str, Any]:
         """run.json."""

@@ -156,7 +156,7 @@ class Trainer:
                 return "finished"
             if wish:
                 return "interrupted"
-            before = self.budget.progress(self.state.step, clock)
+            started, before = time.perf_counter(), self.budget.progress(self.state.step, clock)
             record = self._guarded_step_()
             self._note_(record)
             over = self.budget.is_over(self.state.step, self.state.seconds)
@@ -165,6 +165,8 @@ class Trainer:
                 self._save_()
             elif self._checkpoint_due():
                 self._save_()
+            # Evaluations and checkpoints are part of the minutes that a person gave.
+            self.state.seconds = clock + time.perf_counter() - started
 
     def _guarded_step_(self) -> StepRecord:
         try:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from somelab.train.loop import Trainer
 
 LAYER_RECORDS = 400
+FIRST_JUDGEMENT = 0.05  # share of the run before which nothing has had time to organise, or to collapse
 SNAPSHOTS = 50
 SNAPSHOT_BYTES = 64_000_000  # for all snapshots of a run; larger pools get fewer of them
 
@@ -43,6 +44,8 @@ class LayerJournal(Callback):
             return
         self.latest = [of_step(layer, report) for layer, report in zip(layers, record.reports, strict=True)]
         trainer.journals["layers"].append({"step": record.step, "layers": self.latest})
+        if record.progress < FIRST_JUDGEMENT:
+            return
         experts = trainer.config.experts
         for number, measured in enumerate(self.latest):
             for finding in findings(number, measured, num_experts=experts.num_experts, top_k=experts.top_k):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from somelab.config import Config
-from somelab.config.files import digest
+from somelab.config.files import digest, override
 from somelab.data.batches import Loader
 from somelab.data.prepare import PreparedData, Progress, prepare
 from somelab.model.count import count_parameters
@@ -26,6 +27,7 @@ from somelab.train.world import World, join_world, leave_world
 def start(config: Config, out: Path, facts: dict[str, Any], progress: Progress | None = None) -> tuple[RunFolder, Outcome]:
     """Train a new run in the folder `out`."""
     run = RunFolder(out)
+    config = anchored(config)
     world = join_world()
     # What can be refused is refused before anything is written, and what costs nothing to check before what takes time.
     if world.is_first:
@@ -41,7 +43,8 @@ def start(config: Config, out: Path, facts: dict[str, Any], progress: Progress |
         }
         run = RunFolder.create(out, config, described, describe(world), data.tokenizer.to_json())
     world.barrier()
-    return run, _fitted(Trainer(run, config, data, world, _callbacks()))
+    with run.locked() if world.is_first else contextlib.nullcontext():
+        return run, _fitted(Trainer(run, config, data, world, _callbacks()))
 
 
 def go_on(path: Path, which: str = "last", progress: Progress | None = None) -> tuple[RunFolder, Outcome]:
@@ -53,9 +56,16 @@ def go_on(path: Path, which: str = "last", progress: Progress | None = None) -> 
     world = join_world()
     data = _prepared(config, world, progress)
     run.check_data(data.digest)
-    trainer = Trainer(run, config, data, world, _callbacks())
-    trainer.resume_(which)
-    return run, _fitted(trainer)
+    with run.locked() if world.is_first else contextlib.nullcontext():
+        trainer = Trainer(run, config, data, world, _callbacks())
+        trainer.resume_(which)
+        return run, _fitted(trainer)
+
+
+def anchored(config: Config) -> Config:
+    """The configuration with a file's whole path, so that the run can be resumed from any folder."""
+    path = Path(config.data.source).expanduser()
+    return override(config, {"data.source": str(path.resolve())}) if path.exists() else config
 
 
 def _fitted(trainer: Trainer) -> Outcome:

@@ -28,6 +28,7 @@ def demo() -> Preset:
             "gravity.warmup_steps": 100,
             "data.source": "builtin",
             "data.layout": "pack",
+            "data.val_subset_size": 300,
             "train.batch_size": 16,
             "train.minutes": 3,
             "train.precision": "fp32",
