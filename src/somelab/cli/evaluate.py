@@ -17,15 +17,15 @@ from somelab.errors import ConfigError
 class Arguments:
     """Measure a trained run."""
 
-    run: Annotated[Path, tyro.conf.Positional]
+    run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """The run folder."""
-    data: str | None = None
+    data: Annotated[str | None, tyro.conf.arg(metavar="DATA", help_behavior_hint="")] = None
     """Other text to read, with the run's own tokenizer. Without it: the run's validation text."""
     checkpoint: str = "last"
     """Which checkpoint: last or best."""
-    temperature: float | None = None
+    temperature: Annotated[float | None, tyro.conf.arg(metavar="T", help_behavior_hint="")] = None
     """Temperature of the gates. Without it: what the run's configuration says for evaluation."""
-    seq_len: int | None = None
+    seq_len: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
     """Length of the sequences, if not the trained one; beyond it only with RoPE or ALiBi."""
     json: bool = False
     """Print JSON."""

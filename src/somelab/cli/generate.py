@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Arguments:
     """Continue a prompt with a trained run."""
 
-    run: Annotated[Path, tyro.conf.Positional]
+    run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """The run folder."""
     prompt: str = "Once upon a time"
     """The text to continue."""
@@ -25,9 +25,9 @@ class Arguments:
     """Tokens to generate at most; a text may end before."""
     temperature: float = 0.8
     """Temperature of the words drawn; 0 takes the likeliest."""
-    top_k: int | None = 40
+    top_k: Annotated[int | None, tyro.conf.arg(metavar="K")] = 40
     """Draw from the so many likeliest tokens."""
-    top_p: float | None = None
+    top_p: Annotated[float | None, tyro.conf.arg(metavar="P", help_behavior_hint="")] = None
     """Draw from the fewest likeliest tokens that reach this share."""
     seed: int = 0
     """Another number, another text."""

@@ -15,9 +15,9 @@ from somelab.cli.train import DEFAULT_PRESET
 class Arguments(Choice):
     """Prepare the data of a configuration. `train` does it by itself; this does it ahead, or just tells the facts."""
 
-    preset: Annotated[str | None, tyro.conf.Positional] = None
+    preset: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="PRESET", help_behavior_hint="")] = None
     """Which preset's data; `somelab presets` lists them."""
-    data: str | None = None
+    data: Annotated[str | None, tyro.conf.arg(metavar="DATA", help_behavior_hint="")] = None
     """What to read: builtin, a .txt/.jsonl/.parquet file or folder, tinystories, or a Hub dataset."""
     json: bool = False
     """Print JSON."""

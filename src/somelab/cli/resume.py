@@ -13,7 +13,7 @@ import tyro
 class Arguments:
     """Continue a run that was stopped or killed. Ctrl-C stops it again, as it does `train`."""
 
-    run: Annotated[Path, tyro.conf.Positional]
+    run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """The run folder."""
     checkpoint: str = "last"
     """Which checkpoint to go on from: last or best."""

@@ -19,19 +19,19 @@ class Arguments(Choice):
     """Train a model. Without a preset: `demo`. Ctrl-C (or SIGTERM) finishes the step at hand, saves, and ends with exit code 130;
     `somelab resume` then goes on as if nothing had happened."""
 
-    preset: Annotated[str | None, tyro.conf.Positional] = None
+    preset: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="PRESET", help_behavior_hint="")] = None
     """Which preset to train; `somelab presets` lists them."""
-    data: str | None = None
+    data: Annotated[str | None, tyro.conf.arg(metavar="DATA", help_behavior_hint="")] = None
     """What to read: builtin, a .txt/.jsonl/.parquet file or folder, tinystories, or a Hub dataset."""
-    steps: int | None = None
+    steps: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
     """Train for so many optimizer steps."""
-    epochs: float | None = None
+    epochs: Annotated[float | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
     """Train for so many passes over the data."""
-    minutes: float | None = None
+    minutes: Annotated[float | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
     """Train for so long."""
-    seed: int | None = None
+    seed: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
     """Everything random follows from this number."""
-    out: Path | None = None
+    out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None
     """The run folder to write. Without it: a new one under runs/."""
 
     def settings(self) -> dict[str, str]:
