@@ -148,6 +148,7 @@ class Trainer:
         return Outcome(reason, evaluation, self.state, self.world.is_first)
 
     def _steps(self) -> str:
+        judged = self.budget.progress(self.state.step, self.state.seconds)
         while True:
             # The first rank's clock and anyone's wish to stop decide for all.
             clock, wish = self.world.sum(self.state.seconds if self.world.is_first else 0.0, float(self.stop.requested))
@@ -156,15 +157,16 @@ class Trainer:
                 return "finished"
             if wish:
                 return "interrupted"
-            started, before = time.perf_counter(), self.budget.progress(self.state.step, clock)
+            started = time.perf_counter()
             record = self._guarded_step_()
             self._note_(record)
             over = self.budget.is_over(self.state.step, self.state.seconds)
-            if not over and self.evaluations.is_due(self.state.step, before, record.progress):
+            if not over and self.evaluations.is_due(self.state.step, judged, record.progress):
                 self._evaluate_(final=False)
                 self._save_()
             elif self._checkpoint_due():
                 self._save_()
+            judged = record.progress
             # Evaluations and checkpoints are part of the minutes that a person gave.
             self.state.seconds = clock + time.perf_counter() - started
 
