@@ -16,7 +16,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-PATIENCE = 120.0
+PATIENCE = 400.0
 """Seconds until a process that should have ended or written something counts as hung."""
 
 _CONTEXT = multiprocessing.get_context("forkserver")
