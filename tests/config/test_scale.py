@@ -43,7 +43,7 @@ def test_every_preset_is_valid_at_every_scale_and_never_grows(name: str) -> None
     [
         ("small", (192, 6, 8, 384, 8192), (32, 512, 4), (200, 10_000, 1_000, 32, 4)),
         ("mini", (144, 4, 4, 256, 4096), (32, 384, 4), (100, 5_000, 500, 16, 2)),
-        ("micro", (96, 2, 4, 128, 2048), (16, 256, 2), (50, 1_250, 250, 16, 1)),
+        ("micro", (96, 2, 4, 128, 2048), (16, 256, 2), (50, 5_000, 500, 16, 1)),
     ],
 )
 def test_a1_by_hand(scale: str, model: tuple[int, ...], experts: tuple[int, ...], others: tuple[int, ...]) -> None:

@@ -321,6 +321,24 @@ def test_scores_are_fp32_under_bf16_autocast() -> None:
     assert routing.queries_TD.dtype == routing.gates_TK.dtype == torch.float32
 
 
+@pytest.mark.parametrize("kind", ["linear", "mlp"])
+def test_an_exact_query_network_under_bf16_autocast(kind: str) -> None:
+    """The queries are those of a model in fp32, to the bit; in the model's own precision they are rounded."""
+    x_TD, keys_ED = tokens_of(40, 16), tokens_of(8, 16, seed=1)
+    exact, rounded = make_router(16, kind=kind, precision="fp32"), make_router(16, kind=kind)
+    wanted = route(rounded, x_TD, keys_ED)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        kept, lost = route(exact, x_TD, keys_ED), route(rounded, x_TD, keys_ED)
+    torch.testing.assert_close(kept.queries_TD, wanted.queries_TD, rtol=0, atol=0)
+    assert (lost.queries_TD - wanted.queries_TD).abs().max() > 1e-4
+
+
+def test_an_exact_query_network_in_a_model_cast_to_bf16() -> None:
+    router = make_router(16, kind="mlp", precision="fp32").bfloat16()
+    routing = route(router, tokens_of(5, 16).bfloat16(), tokens_of(8, 16, seed=1))
+    assert routing.raw_queries_TD.dtype == torch.float32
+
+
 def test_gradient_reaches_the_query_network_through_the_gates() -> None:
     router = make_router(d_model=6, kind="mlp")
     routing = route(router, tokens_of(4, 6), tokens_of(5, 6, seed=1))

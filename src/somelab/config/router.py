@@ -15,6 +15,8 @@ class RouterConfig(Group):
     none: the token state is the query, and routing learns by gravity alone."""
     width: Positive = 2.0
     """Hidden width of the mlp as a multiple of d_model."""
+    precision: Literal["model", "fp32"] = "model"
+    """Compute type of the query network: the model's, or fp32 where the rest runs in bf16. Scores are fp32 in both."""
     dropout: Decay = 0.0
     """Dropout on the query network's hidden layer (mlp) or output (linear), in training."""
     scoring: Literal["cosine", "dot"] = "cosine"

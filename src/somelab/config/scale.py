@@ -82,8 +82,8 @@ SCALES: dict[str, Scale] = {
         vocab=Share(1, 4),
         batch=Share(1, 2),
         warmup=Share(1, 8),
-        train_subset=Share(1, 8),
-        val_subset=Share(1, 8),
+        train_subset=Share(1, 2),
+        val_subset=Share(1, 4),
         epochs=1,
     ),
 }

@@ -61,9 +61,9 @@ class Router(nn.Module):
         """q = query_network(x), plus a share of the previous layer's query where the router is grounded."""
         query_TD = x_TD
         if self.config.kind == "linear":
-            query_TD = self.dropout(self.linears[0](x_TD))
+            query_TD = self.dropout(_linear(x_TD, self.linears[0]))
         elif self.config.kind == "mlp":
-            query_TD = self.linears[1](self.dropout(F.gelu(self.linears[0](x_TD))))
+            query_TD = _linear(self.dropout(F.gelu(_linear(x_TD, self.linears[0]))), self.linears[1])
         if self.config.grounding and previous_TD is not None:
             query_TD = query_TD + self.config.grounding * previous_TD
         return query_TD
@@ -79,7 +79,7 @@ class Router(nn.Module):
         previous_TD: Tensor | None = None,
     ) -> Routing:
         """Choose and weigh. `load_bias_E` shifts the selection, never the gates; losses count `counted_T` only."""
-        raw_TD = self.query(x_TD, previous_TD)
+        raw_TD = self._raw_queries(x_TD, previous_TD)
         with torch.autocast(raw_TD.device.type, enabled=False):
             query_TD = raw_TD.float()
             if self.config.centre_queries:
@@ -91,6 +91,13 @@ class Router(nn.Module):
             gates_TK = self._gates(scores_TE.gather(1, indices_TK))
             aux_loss = self._aux_loss(scores_TE, indices_TK, gates_TK, counted_T)
         return Routing(indices_TK, gates_TK, query_TD, raw_TD, aux_loss)
+
+    def _raw_queries(self, x_TD: Tensor, previous_TD: Tensor | None) -> Tensor:
+        """The query network in the precision that the configuration wants."""
+        if self.config.precision == "model":
+            return self.query(x_TD, previous_TD)
+        with torch.autocast(x_TD.device.type, enabled=False):
+            return self.query(x_TD.float(), previous_TD)
 
     def _gates(self, chosen_TK: Tensor) -> Tensor:
         scaled_TK = chosen_TK / self.temperature()
@@ -113,6 +120,13 @@ class Router(nn.Module):
         if balance:
             loss = loss + balance * balancing_loss(scores_TE / self.temperature(), indices_TK, weight_T)
         return loss
+
+
+def _linear(x: Tensor, layer: nn.Module) -> Tensor:
+    """A layer of the query network, on weights that a cast model may keep in another type than it computes in."""
+    weight, bias = layer.weight, layer.bias
+    assert isinstance(weight, Tensor)
+    return F.linear(x, weight.to(x.dtype), bias.to(x.dtype) if isinstance(bias, Tensor) else None)
 
 
 def balancing_loss(logits_TE: Tensor, indices_TK: Tensor, weight_T: Tensor) -> Tensor:
