@@ -1,11 +1,20 @@
-"""What all tests share: one thread, and property tests that try the same cases on every machine.
-A failing case must fail again when it is run again."""
+"""What all tests share: one thread, property tests that try the same cases on every machine, and no compiled kernels
+unless a test asks for them. A failing case must fail again when it is run again."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+
+import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+from somelab.core.dispatch.kernels import register_
+from somelab.native.building import CannotBuild, library
+from somelab.native.table import NativeKernels
+
+os.environ["SOMELAB_NATIVE"] = "0"  # for the commands that tests start, too: their numbers follow from torch alone
 torch.set_num_threads(1)  # the sizes here are too small for more, and pytest-xdist already uses every core
 
 settings.register_profile(
@@ -16,3 +25,22 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 settings.load_profile("somelab")
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> NativeKernels:
+    """The compiled kernels, from a cache of this session. Without a compiler there are none to test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOMELAB_CACHE", str(tmp_path_factory.mktemp("native-cache")))
+        try:
+            return NativeKernels(library())
+        except CannotBuild as reason:
+            pytest.skip(str(reason))
+
+
+@pytest.fixture
+def native_kernels(compiled: NativeKernels) -> Iterator[NativeKernels]:
+    """The same, known to the dispatch engines for the length of a test."""
+    register_(compiled)
+    yield compiled
+    register_(None)

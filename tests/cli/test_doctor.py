@@ -41,6 +41,7 @@ def test_the_page_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert re.search(r"^torch +\S+ +>=", text, re.MULTILINE)
     assert re.search(r"^memory +[\d.?]+", text, re.MULTILINE)
+    assert re.search(r"^experts +torch alone, no compiled kernels: SOMELAB_NATIVE=0", text, re.MULTILINE)
     assert text.endswith("Ready.\n")
 
 
@@ -85,6 +86,18 @@ def test_advice_names_what_is_optional() -> None:
     assert compiler.startswith("optional: g++ for compiled kernels")
     assert extra == "optional: pip install 'somelab[maps]' brings umap-learn"
     assert doctor.advice({**facts, "bf16": "amx", "compilers": {}, "extras": []}) == []
+
+
+@pytest.mark.parametrize(
+    ("native", "line"),
+    [
+        ({"ready": True, "reason": "/cache/kernels.so"}, "compiled kernels (/cache/kernels.so)"),
+        ({"ready": False, "reason": "SOMELAB_NATIVE=0"}, "torch alone, no compiled kernels: SOMELAB_NATIVE=0"),
+        (None, "not known without torch"),
+    ],
+)
+def test_which_code_computes_experts(native: dict[str, Any] | None, line: str) -> None:
+    assert doctor._experts(native) == line
 
 
 def test_tested_versions_are_those_of_the_constraints() -> None:

@@ -170,3 +170,27 @@ def test_storage_in_bfloat16_rounds_the_drawn_weights_once() -> None:
 def test_what_is_trained_in_full_is_not_rounded() -> None:
     pool = make_pool(storage="bfloat16", trainability="full")
     assert all(weight.dtype == torch.float32 for weight in pool.parameters())
+
+
+def test_a_narrow_copy_of_frozen_weights_is_made_once() -> None:
+    pool = make_pool()
+    narrow = pool.weights_for(torch.bfloat16)
+    assert torch.equal(narrow.down_EFD, pool.down_EFD.detach().bfloat16())
+    assert pool.weights_for(torch.bfloat16) is narrow
+    assert pool.weights_for(torch.float32).down_EFD is pool.down_EFD
+
+
+def test_a_narrow_copy_follows_what_it_was_made_from() -> None:
+    pool = make_pool()
+    before = pool.weights_for(torch.bfloat16)
+    spoil_(pool)
+    after = pool.weights_for(torch.bfloat16)
+    assert after is not before
+    assert float(after.down_EFD.min()) == 9.0
+
+
+@pytest.mark.parametrize("settings", [{"storage": "bfloat16"}, {"trainability": "full"}, {"trainability": "lora"}])
+def test_no_copy_where_it_would_cost_memory_or_lose_gradients(settings: dict[str, Any]) -> None:
+    pool = make_pool(**settings)
+    for dtype in (torch.float32, torch.bfloat16):
+        assert pool.weights_for(dtype).down_EFD is pool.down_EFD

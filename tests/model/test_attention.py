@@ -79,3 +79,15 @@ def test_cache_grows_by_blocks_and_keeps_what_it_holds():
     assert torch.equal(keys, written)
     assert torch.equal(values, 2 * written)
     assert keys.untyped_storage().nbytes() == 3 * SLOTS_PER_BLOCK * 2 * 3 * 4  # three blocks, two heads of three floats
+
+
+def test_an_announced_cache_makes_room_once():
+    cache = KeyValueCache(num_layers=1, num_rows=1)
+    cache.announce_(SLOTS_PER_BLOCK + 1)
+    places = set[int]()
+    for _ in range(SLOTS_PER_BLOCK + 1):
+        keys, _ = cache.write_(0, torch.ones(1, 2, 1, 3), torch.ones(1, 2, 1, 3))
+        places.add(keys.data_ptr())
+        cache.advance_(1)
+    assert len(places) == 1
+    assert keys.untyped_storage().nbytes() == 2 * SLOTS_PER_BLOCK * 2 * 3 * 4

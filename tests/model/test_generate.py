@@ -128,6 +128,13 @@ def test_top_k_and_top_p_by_hand():
     assert shares(Sampling(top_k=3, top_p=0.8), logits).nonzero().flatten().tolist() == [1, 3]
 
 
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+def test_rows_are_drawn_each_from_its_own_stream(temperature: float):
+    sampling, logits = Sampling(temperature, top_k=5), torch.randn(3, 9, generator=generator(1, "test"))
+    together = sampling.draw_rows(logits, [generator(row, "test") for row in range(3)])
+    assert together == [sampling.draw(logits[row], generator(row, "test")) for row in range(3)]
+
+
 def test_prompts_in_every_form():
     model = decoder_of()
     expected = generate(model, [[1, 2, 3]], max_new_tokens=3, temperature=0).tokens

@@ -5,12 +5,14 @@ Shape letters: B sequences, T tokens, D model width, V vocabulary."""
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.profiler import ProfilerActivity, profile
 
 from somelab.model import Decoder, next_token_loss, token_nats
 from tests.model.builders import VOCABULARY, decoder_of, tokens_of
@@ -99,6 +101,23 @@ def test_whole_logits_are_never_held(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(F, "log_softmax", watched)
     next_token_loss(decoder_of(), torch.randn(2, 10, 24, requires_grad=True), tokens_of(2, 10), chunk=8)
     assert seen == [8, 8, 4]
+
+
+@pytest.mark.parametrize("bf16", [True, False])
+def test_two_chunks_of_fp32_logits_are_all_that_is_ever_held(bf16: bool):
+    """Every allocation of forward and backward is counted, those inside of operators too."""
+    vocabulary, chunk, num_tokens = 4096, 256, 2048
+    model = decoder_of({"vocab_size": vocabulary})
+    hidden, targets = torch.randn(2, num_tokens // 2, 24, requires_grad=True), tokens_of(2, num_tokens // 2)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as taken:
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
+            loss = next_token_loss(model, hidden, targets, chunk=chunk)
+        loss.nats.backward()
+    events: Any = taken.profiler.kineto_results.events()
+    changes = [event.nbytes() for event in sorted(events, key=lambda event: event.start_ns()) if event.name() == "[memory]"]
+    peak = max(accumulate(changes))
+    one_chunk, head = chunk * vocabulary * 4, vocabulary * 24 * 4
+    assert one_chunk < peak < 2 * one_chunk + 6 * head < num_tokens * vocabulary * 4 / 2
 
 
 def test_bf16_autocast_matches_to_its_precision():

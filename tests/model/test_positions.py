@@ -9,7 +9,15 @@ import math
 import pytest
 import torch
 
-from somelab.model.positions import alibi_slopes, positions_within, rotate, rotation_at, segments_of, sinusoid_table
+from somelab.model.positions import (
+    alibi_slopes,
+    positions_within,
+    rotate,
+    rotation_at,
+    segments_of,
+    sinusoid_at,
+    sinusoid_table,
+)
 
 CPU = torch.device("cpu")
 
@@ -75,3 +83,13 @@ def test_positions_restart_with_each_document():
     segments = segments_of(documents)
     assert segments.tolist() == [[0, 0, 0, 1, 1, 2], [0, 1, 1, 1, 2, 2]]  # id 1 comes back as a new document
     assert positions_within(segments).tolist() == [[0, 1, 2, 0, 1, 0], [0, 0, 1, 2, 0, 1]]
+
+
+@pytest.mark.parametrize("num_positions", [4, 700], ids=["by the table", "without it"])
+def test_a_place_is_the_same_to_the_bit_with_and_without_a_table(num_positions: int):
+    """What generation adds to one new token is what training added there."""
+    places = torch.tensor([[3, 0], [1, 3]])
+    assert torch.equal(sinusoid_at(places, num_positions, 24), sinusoid_table(700, 24, CPU)[places])
+    whole = rotation_at(torch.arange(700)[None], 700, 8, 10000.0)
+    for found, expected in zip(rotation_at(places, num_positions, 8, 10000.0), whole):
+        assert torch.equal(found[:, 0], expected[0, 0][places])

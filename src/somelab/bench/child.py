@@ -13,6 +13,8 @@ from somelab.bench.settings import Settings
 from somelab.bench.training import Stepper, notebook_decoder
 from somelab.config import Config
 from somelab.model.decoder import Decoder
+from somelab.native import load as load_native
+from somelab.train.allocator import keep_freed_memory
 from somelab.train.loop import micro_rows
 
 
@@ -23,6 +25,7 @@ def peak_bytes() -> int:
 
 
 def measure(task: dict[str, Any]) -> dict[str, float]:
+    load_native()
     start = peak_bytes()
     config = Config.model_validate(task["config"])
     text, _ = documents(config, task["data"])
@@ -39,4 +42,5 @@ def measure(task: dict[str, Any]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
+    keep_freed_memory()
     print(json.dumps(measure(json.load(sys.stdin))))

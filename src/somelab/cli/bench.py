@@ -61,7 +61,9 @@ def run(arguments: Arguments) -> None:
     from somelab.bench.settings import Settings
     from somelab.bench.surroundings import Watch
     from somelab.cli.terminal import print_json
+    from somelab.train.allocator import keep_freed_memory
 
+    keep_freed_memory()
     settings = Settings(
         arguments.preset,
         arguments.dtype,

@@ -48,6 +48,7 @@ def gather() -> dict[str, Any]:
         "matmul_gflops": machine.matmul_speed() if torch_is_here else None,
         "accelerators": machine.accelerators() if torch_is_here else None,
         "compilers": machine.compilers(),
+        "native": machine.native() if torch_is_here else None,
     }
     facts["ready"] = sys.version_info >= LEAST_PYTHON and all(package["enough"] for package in packages)
     facts["bf16"] = bf16_verdict(facts["processor"]["features"])
@@ -135,9 +136,17 @@ def _machine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("memory", f"{_size(facts['memory']['free'])} free of {_size(facts['memory']['total'])}"),
         ("disk", f"{_size(facts['disk']['free'])} free of {_size(facts['disk']['total'])}, here"),
         ("compilers", ", ".join(f"{name} {path or 'not found'}" for name, path in facts["compilers"].items())),
+        ("experts", _experts(facts["native"])),
         ("extras", ", ".join(f"{extra['name']} {'no' if extra['missing'] else 'yes'}" for extra in facts["extras"]) or "none"),
     ]
     return rows
+
+
+def _experts(native: dict[str, Any] | None) -> str:
+    """Which code computes frozen experts, and why."""
+    if native is None:
+        return "not known without torch"
+    return f"compiled kernels ({native['reason']})" if native["ready"] else f"torch alone, no compiled kernels: {native['reason']}"
 
 
 def _size(size: int | None) -> str:

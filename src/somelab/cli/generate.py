@@ -48,7 +48,9 @@ def run(arguments: Arguments) -> None:
     from somelab.model.generate import generate
     from somelab.runs import RunFolder
     from somelab.runs.trained import load_trained
+    from somelab.train.allocator import keep_freed_memory
 
+    keep_freed_memory()
     trained = load_trained(RunFolder.open(arguments.run), arguments.checkpoint)
     prompt = trained.tokenizer.encode(arguments.prompt)
     if not prompt:

@@ -94,8 +94,16 @@ def disk() -> dict[str, int]:
 
 
 def compilers() -> dict[str, str | None]:
-    """Where the build tools are that compiled kernels and torch.compile need; None: not found."""
-    return {name: shutil.which(name) for name in ("g++", "ninja")}
+    """Where the compiler is that compiled kernels and torch.compile need; None: not found."""
+    name = os.environ.get("CXX", "g++")
+    return {name: shutil.which(name)}
+
+
+def native() -> dict[str, Any]:
+    """Whether compiled kernels compute the experts, and why (not). Builds them if they are missing. Imports torch."""
+    from somelab.native import load
+
+    return load()._asdict()
 
 
 def accelerators() -> dict[str, Any]:

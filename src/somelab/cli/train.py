@@ -9,9 +9,10 @@ from typing import Annotated
 import tyro
 
 from somelab.cli.choice import Choice
-from somelab.errors import SomelabError
+from somelab.errors import ConfigError, SomelabError
 
 DEFAULT_PRESET = "demo"
+DEFAULT_PROFILE_STEPS = 3
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class Arguments(Choice):
     """Everything random follows from this number."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None
     """The run folder to write. Without it: a new one under runs/."""
+    profile: bool = False
+    """Say where the time of a step goes, and keep a trace of a few steps in the run folder. Training goes on as it would have."""
+    profile_steps: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
+    """With --profile: so many steps. Without it: 3."""
 
     def settings(self) -> dict[str, str]:
         """The short flags as the dotted settings that they stand for, and the dotted ones themselves."""
@@ -49,12 +54,25 @@ class Arguments(Choice):
             raise SomelabError(f"--{flag} and --{twice[0]} say the same; leave one of them out")
         return {**given, **self.overrides}
 
+    def profiled(self) -> int | None:
+        """How many steps to profile; None: none."""
+        if self.profile_steps is None:
+            return DEFAULT_PROFILE_STEPS if self.profile else None
+        if not self.profile:
+            raise ConfigError("--profile-steps", self.profile_steps, "nothing is profiled", "add --profile, or leave it out")
+        if self.profile_steps < 1:
+            raise ConfigError("--profile-steps", self.profile_steps, "measures nothing", "give 1 or more")
+        return self.profile_steps
+
 
 def run(arguments: Arguments) -> int:
     from dataclasses import replace
 
     from somelab.cli.summary import conclude, progress_printer
+    from somelab.train.allocator import keep_freed_memory
 
+    profile_steps = arguments.profiled()
+    keep_freed_memory()
     named = arguments.preset or (None if arguments.config else DEFAULT_PRESET)
     chosen = replace(arguments, overrides=arguments.settings()).resolve(named)
     label = chosen.name if chosen.preset else Path(chosen.name).stem
@@ -63,7 +81,7 @@ def run(arguments: Arguments) -> int:
     from somelab.train.session import start
 
     facts = {"name": out.name, "preset": chosen.preset.name if chosen.preset else None, "scale": arguments.scale}
-    folder, outcome = start(chosen.config, out, facts, progress_printer())
+    folder, outcome = start(chosen.config, out, facts, progress_printer(), profile_steps)
     return conclude(folder, outcome)
 
 

@@ -10,7 +10,7 @@ from somelab.config.base import Count, Group, Positive, refuse
 
 Init = Literal["default", "orthogonal", "sparse", "unit"]
 Trainability = Literal["frozen", "gains", "readout", "lora", "full"]
-Engine = Literal["auto", "reference", "grouped", "grouped_mm"]
+Engine = Literal["auto", "reference", "grouped", "grouped_mm", "frozen", "native"]
 
 
 class ExpertsConfig(Group):
@@ -34,7 +34,8 @@ class ExpertsConfig(Group):
     storage: Literal["float32", "bfloat16"] = "float32"
     """How frozen weights are kept. bfloat16 halves memory; it rounds the drawn weights once, at the start."""
     engine: Engine = "auto"
-    """Which dispatch computes the experts. auto: the fastest that this machine has."""
+    """Which dispatch computes the experts. auto: the fastest that this machine has. frozen and native (frozen with compiled
+    kernels): only where no expert is trained."""
 
     @model_validator(mode="after")
     def _enough_experts(self) -> ExpertsConfig:

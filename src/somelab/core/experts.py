@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from somelab.core.dispatch import ExpertWeights, engine
+from somelab.core.dispatch.weights import can_be_frozen, compute_dtype
 from somelab.core.initialisers import INITIALISERS
 from somelab.core.seeding import generator
 
@@ -66,6 +67,7 @@ class ExpertPool(nn.Module):
         self.lora_down_out_EFR = nn.Parameter(torch.empty(num_experts, d_ffn, rank)) if rank else None
         self.lora_up_in_ERF = nn.Parameter(torch.empty(num_experts, rank, d_ffn)) if rank else None
         self.lora_up_out_EDR = nn.Parameter(torch.empty(num_experts, d_model, rank)) if rank else None
+        self._cast: tuple[object, ExpertWeights] | None = None
         self.reset_()
 
     def reset_(self) -> None:
@@ -147,9 +149,22 @@ class ExpertPool(nn.Module):
             self.lora_up_out_EDR,
         )
 
+    def weights_for(self, dtype: torch.dtype) -> ExpertWeights:
+        """The weights to compute with in this type. A narrower copy of frozen ones is made once and kept, since casting in every
+        step costs as much as a pass over the tokens; a wider one is not: who keeps bf16 does it for the memory."""
+        weights = self.weights()
+        if not can_be_frozen(weights) or dtype.itemsize >= weights.down_EFD.dtype.itemsize:
+            return weights
+        made_from = (dtype, [(weight.device, weight._version) for _, weight in self.drawn_weights()])
+        if self._cast is None or self._cast[0] != made_from:
+            self._cast = None  # the old copy goes before the new one comes
+            narrow = {name: weight.detach().to(dtype) for name, weight in self.drawn_weights()}
+            self._cast = (made_from, weights._replace(**narrow))
+        return self._cast[1]
+
     def forward(self, x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor) -> Tensor:
         """sum_k g_k expert_k(x): the gated answers of each token's experts. No token is dropped at any skew."""
-        mixed = engine(self.config.engine)(x_TD, indices_TK, gates_TK, self.weights())
+        mixed = engine(self.config.engine)(x_TD, indices_TK, gates_TK, self.weights_for(compute_dtype(x_TD)))
         return mixed if self.readout_DF is None else F.linear(mixed, self.readout_DF)
 
     def extra_repr(self) -> str:

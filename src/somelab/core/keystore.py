@@ -115,7 +115,7 @@ class KeyStore(nn.Module):
         after = apply_rules(before, statistics, now)
         reborn = (after.born_E != before.born_E).nonzero()[:, 0]
         drift_E = (after.keys_ED - before.keys_ED).norm(dim=1).index_fill(0, reborn, 0.0)
-        self._write_(after)
+        self.write_(after)
         self.respawns += reborn.numel()
         return GravityReport(
             step=step,
@@ -139,7 +139,9 @@ class KeyStore(nn.Module):
             self.routing_keys_ED.detach(),
         )
 
-    def _write_(self, state: KeyState) -> None:
+    @torch.no_grad()
+    def write_(self, state: KeyState) -> None:
+        """Take over what rules have made of `state()`, in place. Training goes through `apply_`, which counts the step too."""
         for field in fields(state):
             name, value = field.name, getattr(state, field.name)
             if name == "routing_keys_ED":

@@ -1,7 +1,7 @@
-"""Causal self-attention over torch's fused kernel, and the mask that keeps packed documents apart.
-The mask is built once per forward pass and shared by all layers; without documents or biases there is none.
+"""Causal self-attention over torch's fused kernel, and what keeps packed documents apart: a mask, or one call a document.
+Either is worked out once per forward pass and shared by all layers; without documents or biases there is neither.
 
-Shape letters: B sequences, T tokens, S key slots, D model width, H heads, C head width."""
+Shape letters: B sequences, T tokens, N = B*T tokens or those of one document, S key slots, D model width, H heads, C head width."""
 
 from __future__ import annotations
 
@@ -16,17 +16,23 @@ from somelab.core.seeding import generator
 from somelab.model.cache import KeyValueCache
 from somelab.model.positions import Rotation, alibi_slopes, rotate
 
+# What a call of the kernel costs beside its arithmetic, forward and backward, as forward FLOPs at the kernel's own speed.
+FLOPS_PER_CALL = 8_000_000
+
 
 @dataclass(frozen=True)
 class Surroundings:
     """What attention must know of the tokens beside their states; the same for every layer of a pass."""
 
     mask: Tensor | None = None
-    """Added to the scores, [B or 1, H or 1, T, S]: 0 or a bias where a token may look, -inf where not."""
+    """Added to the scores, [B or 1, H or 1, T, S]: 0 or a bias where a token may look, -inf where not.
+    With `documents`: [1, H, S, S] for the longest of them, of which each takes its corner."""
     is_causal: bool = True
     """The kernel's own causal mask, which skips half of the work. Never together with `mask`."""
     rotation: Rotation | None = None
     cache: KeyValueCache | None = None
+    documents: tuple[int, ...] | None = None
+    """Lengths of the documents in all rows, row by row: each is attended to alone, and nothing is computed between two of them."""
 
 
 class Attention(nn.Module):
@@ -47,10 +53,55 @@ class Attention(nn.Module):
             queries, keys = rotate(queries, surroundings.rotation), rotate(keys, surroundings.rotation)
         if surroundings.cache is not None:
             keys, values = surroundings.cache.write_(self.layer, keys, values)
-        mixed_BHTC = F.scaled_dot_product_attention(
-            queries, keys, values, attn_mask=surroundings.mask, is_causal=surroundings.is_causal
-        )
-        return self.out(mixed_BHTC.transpose(1, 2).flatten(2))
+        if surroundings.documents is not None:
+            mixed_BTD = _document_by_document(queries, keys, values, surroundings)
+        else:
+            mixed_BHTC = F.scaled_dot_product_attention(
+                queries, keys, values, attn_mask=surroundings.mask, is_causal=surroundings.is_causal
+            )
+            mixed_BTD = mixed_BHTC.transpose(1, 2).flatten(2)
+        return self.out(mixed_BTD)
+
+
+def _document_by_document(queries_BHTC: Tensor, keys_BHTC: Tensor, values_BHTC: Tensor, surroundings: Surroundings) -> Tensor:
+    """[B, T, D]: each document attends to itself alone. Tokens that are a document each are their own answer, at no cost."""
+    assert surroundings.documents is not None
+    runs = _runs(surroundings.documents)
+    # Splitting, not slicing: the gradient of a slice is a tensor of the whole size, once a document.
+    queries, keys, values = (
+        states.transpose(1, 2).flatten(0, 1).split([length for length, _ in runs])
+        for states in (queries_BHTC, keys_BHTC, values_BHTC)
+    )
+    mixed: list[Tensor] = []
+    for (length, is_document), *states_NHC in zip(runs, queries, keys, values):
+        if is_document:
+            mask = None if surroundings.mask is None else surroundings.mask[..., :length, :length]
+            states_1HNC = (states.transpose(0, 1)[None] for states in states_NHC)
+            answer_1HNC = F.scaled_dot_product_attention(*states_1HNC, attn_mask=mask, is_causal=mask is None)
+            mixed.append(answer_1HNC[0].transpose(0, 1).flatten(1))
+        else:
+            mixed.append(states_NHC[2].flatten(1))
+    return torch.cat(mixed).view(queries_BHTC.shape[0], queries_BHTC.shape[2], -1)
+
+
+def _runs(documents: tuple[int, ...]) -> list[tuple[int, bool]]:
+    """Documents as (length, True), and each run of documents of one token as (their number, False)."""
+    runs: list[tuple[int, bool]] = []
+    for length in documents:
+        if length == 1 and runs and not runs[-1][1]:
+            runs[-1] = (runs[-1][0] + 1, False)
+        else:
+            runs.append((length, length > 1))
+    return runs
+
+
+def pays_by_document(documents: tuple[int, ...], num_rows: int, num_tokens: int, d_model: int) -> bool:
+    """Whether a call for each document is cheaper than one call over whole rows with a mask, by forward FLOPs.
+
+    Causality is not counted as a saving: at the lengths of documents the kernel gains next to nothing from it."""
+    flops_per_pair = 4 * d_model
+    alone = sum(flops_per_pair * length**2 + FLOPS_PER_CALL for length in documents if length > 1)
+    return alone < flops_per_pair * num_rows * num_tokens**2 + FLOPS_PER_CALL
 
 
 def visible_slots(indices_BT: Tensor, num_slots: int, segments_BT: Tensor | None = None) -> Tensor:

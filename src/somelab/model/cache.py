@@ -12,12 +12,17 @@ SLOTS_PER_BLOCK = 256
 
 
 class KeyValueCache:
-    """One pair of preallocated tensors a layer; they grow by whole blocks."""
+    """One pair of preallocated tensors a layer; they grow by whole blocks where more is read than was announced."""
 
     def __init__(self, num_layers: int, num_rows: int) -> None:
         self.lengths = [0] * num_rows
         """Tokens that each row has read. Slots at and above a row's length hold nothing that is ever attended to."""
         self._states: list[tuple[Tensor, Tensor] | None] = [None] * num_layers
+        self._announced = 0
+
+    def announce_(self, num_slots: int) -> None:
+        """The longest row will have so many tokens: the first to be written makes room for all of them."""
+        self._announced = num_slots
 
     def write_(self, layer: int, keys_BHTC: Tensor, values_BHTC: Tensor) -> tuple[Tensor, Tensor]:
         """Put T new tokens after each row's length; return keys and values of all slots in use, [B, H, S, C]."""
@@ -51,7 +56,7 @@ class KeyValueCache:
         if held is not None and held[0].shape[2] >= num_slots:
             return held
         rows, heads, _, width = like_BHTC.shape
-        capacity = -(-num_slots // SLOTS_PER_BLOCK) * SLOTS_PER_BLOCK
+        capacity = -(-max(num_slots, self._announced) // SLOTS_PER_BLOCK) * SLOTS_PER_BLOCK
         # Zeros, not empty: a masked slot still meets a weight of 0 in attention, and 0 x NaN is NaN.
         grown = (like_BHTC.new_zeros(rows, heads, capacity, width), like_BHTC.new_zeros(rows, heads, capacity, width))
         if held is not None:

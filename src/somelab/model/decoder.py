@@ -6,7 +6,8 @@ Shape letters: B sequences, T tokens, D model width, V vocabulary."""
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -26,6 +27,9 @@ from somelab.model.feedforward import Choice, FeedForwardOutput, LearnedMixture,
 from somelab.model.norms import build_norm
 from somelab.model.placing import Placement, place
 from somelab.model.precision import compute_dtype
+
+if TYPE_CHECKING:
+    from somelab.adapt import Adaptation
 
 
 class DecoderOutput(NamedTuple):
@@ -197,3 +201,9 @@ class Decoder(nn.Module):
         if any(layer.keystore.is_due for layer in layers) and dist.is_available() and dist.is_initialized():
             all_reduce_([layer.statistics for layer in layers], group)
         return [layer.apply_gravity_() for layer in layers]
+
+    def adapting(self, **settings: Any) -> Adaptation:
+        """Read while the keys move and no gradient flows: `with model.adapting(rules=..., rate=...) as adaptation:`. On exit
+        everything is back to the bit, unless `adaptation.keep()` was called. See `somelab.adapt.AdaptationSettings`."""
+        # By name, when asked for: the room `adapt` builds on this one, and a model needs nothing of it to be a model.
+        return import_module("somelab.adapt").adapting(self, **settings)

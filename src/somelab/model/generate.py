@@ -15,6 +15,7 @@ from torch import Tensor
 
 from somelab.core.seeding import generator
 from somelab.errors import ConfigError
+from somelab.model.cache import KeyValueCache
 from somelab.model.decoder import Decoder, DecoderOutput
 
 
@@ -54,6 +55,12 @@ class Sampling:
             raise ConfigError("top_k", self.top_k, "leaves no token to draw", "choose 1 or more, or leave it out")
         if self.top_p is not None and not 0 < self.top_p <= 1:
             raise ConfigError("top_p", self.top_p, "is not a share of the probability", "choose a value above 0 and up to 1")
+
+    def draw_rows(self, logits_BV: Tensor, rngs: Sequence[torch.Generator]) -> list[int]:
+        """One token a row, each from its own stream. The likeliest are taken together: they are waited for once."""
+        if self.temperature == 0:
+            return logits_BV.argmax(dim=-1).tolist()
+        return [self.draw(logits_V, rng) for logits_V, rng in zip(logits_BV, rngs)]
 
     def draw(self, logits_V: Tensor, rng: torch.Generator) -> int:
         """One token. Temperature first, then top_k, then top_p: the fewest likeliest tokens that reach that share."""
@@ -97,13 +104,16 @@ def generate(
     model.eval()
     try:
         tracer = _Tracer(len(rows)) if trace else None
-        reader = _Reader(model, tracer, len(rows) if use_cache else None)
+        cache = model.new_cache(len(rows)) if use_cache else None
+        if cache is not None:
+            cache.announce_(max(len(row) for row in rows) + max_new_tokens)
+        reader = _Reader(model, tracer, cache)
         rngs = [generator(seed, "generate", row) for row in range(len(rows))]
         running = list(range(len(rows)))
         for _ in range(max_new_tokens):
             logits_BV = reader.read(rows)
-            for row in running:
-                rows[row].append(sampling.draw(logits_BV[row], rngs[row]))
+            for row, token in zip(running, sampling.draw_rows(logits_BV[running], [rngs[row] for row in running])):
+                rows[row].append(token)
             running = [row for row in running if rows[row][-1] != stop_token]
             if not running:
                 break
@@ -118,9 +128,8 @@ def generate(
 class _Reader:
     """Gives the logits behind each row's last token, reading only what is new where there is a cache."""
 
-    def __init__(self, model: Decoder, tracer: _Tracer | None, num_cached_rows: int | None) -> None:
-        self.model, self.tracer = model, tracer
-        self.cache = None if num_cached_rows is None else model.new_cache(num_cached_rows)
+    def __init__(self, model: Decoder, tracer: _Tracer | None, cache: KeyValueCache | None) -> None:
+        self.model, self.tracer, self.cache = model, tracer, cache
 
     def read(self, rows: list[list[int]]) -> Tensor:
         read = [0] * len(rows) if self.cache is None else self.cache.lengths
@@ -137,6 +146,8 @@ class _Reader:
             self.cache.truncate_([len(row) for row in rows])
         if self.tracer is not None:
             self.tracer.record_(output, starts=read)
+        if width == 1:
+            return self.model.head(output.hidden_BTD[:, 0])
         last_B = torch.tensor([len(part) - 1 for part in fresh], device=device)
         return self.model.head(output.hidden_BTD[torch.arange(len(rows), device=device), last_B])
 

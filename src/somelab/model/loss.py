@@ -68,17 +68,25 @@ def _sweep(
     with torch.autocast(hidden_ND.device.type, enabled=False):
         for start in range(0, targets_N.numel(), chunk):
             rows = slice(start, start + chunk)
-            states, targets = hidden_ND[rows].to(dtype), targets_N[rows, None]
-            log_probabilities = F.log_softmax(F.linear(states, head_VD, head_bias_V), dim=1, dtype=torch.float32)
-            nats_N[rows] = -log_probabilities.gather(1, targets)[:, 0]
-            if gradients is None:
-                continue
-            slopes = log_probabilities.exp_().scatter_add_(1, targets, torch.full_like(nats_N[rows, None], -1.0))
-            if gradients.bias_V is not None:
-                gradients.bias_V += slopes.sum(dim=0)
-            slopes = slopes.to(dtype)
-            gradients.hidden_ND[rows] = slopes @ head_VD
-            gradients.weight_VD += slopes.T @ states
+            nats_N[rows] = _nats_of_chunk(hidden_ND[rows].to(dtype), targets_N[rows, None], head_VD, head_bias_V, rows, gradients)
+    return nats_N
+
+
+def _nats_of_chunk(
+    states_ND: Tensor, targets_N1: Tensor, head_VD: Tensor, bias_V: Tensor | None, rows: slice, gradients: _Gradients | None
+) -> Tensor:
+    """nats_N of one chunk. A function, so that its [N, V] are gone before the next chunk makes its own: two are held at most."""
+    # log_softmax would make the fp32 copy itself, and keep the logits beside it.
+    log_probabilities_NV = F.log_softmax(F.linear(states_ND, head_VD, bias_V).float(), dim=1)
+    nats_N = -log_probabilities_NV.gather(1, targets_N1)[:, 0]
+    if gradients is None:
+        return nats_N
+    slopes_NV = log_probabilities_NV.exp_().scatter_add_(1, targets_N1, torch.full_like(nats_N[:, None], -1.0))
+    if gradients.bias_V is not None:
+        gradients.bias_V += slopes_NV.sum(dim=0)
+    slopes_NV = slopes_NV.to(states_ND.dtype)
+    gradients.hidden_ND[rows] = slopes_NV @ head_VD
+    gradients.weight_VD += slopes_NV.T @ states_ND
     return nats_N
 
 

@@ -1,5 +1,5 @@
 """Where the tokens of a pass stand: their positions, and who may look at whom. Worked out once, for all layers.
-Tokens come plain, as packed documents, or as the continuation of a cache; each case takes the cheapest exact mask.
+Tokens come plain, as packed documents, or as the continuation of a cache; each case takes the cheapest exact way.
 
 Shape letters: B sequences, T tokens, S key slots, D model width."""
 
@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from somelab.config import ModelConfig
-from somelab.model.attention import Surroundings, additive_mask, alibi_bias, visible_slots
+from somelab.model.attention import Surroundings, additive_mask, alibi_bias, pays_by_document, visible_slots
 from somelab.model.cache import KeyValueCache
-from somelab.model.positions import positions_within, rotation_at, segments_of, sinusoid_table
+from somelab.model.positions import document_lengths, positions_within, rotation_at, segments_of, sinusoid_at
 
 
 @dataclass(frozen=True)
@@ -36,18 +36,22 @@ def place(
     `dtype` is the one that attention computes in."""
     kind = config.part("positions")
     device, num_tokens = tokens_BT.device, tokens_BT.shape[1]
-    segments_BT = None if documents_BT is None else segments_of(documents_BT)
+    segments_BT, lengths = _documents(documents_BT)
     indices_BT, num_slots = _slots(num_tokens, cache, device)
     if positions_BT is not None:
         num_positions = int(positions_BT.max()) + 1
+        lengths = None if kind == "alibi" else lengths  # a bias by distance is the same in every document only if we count
     else:
         positions_BT, num_positions = indices_BT if segments_BT is None else positions_within(segments_BT), num_slots
     rotation = sinusoid_BTD = None
     if kind == "rope":
         rotation = rotation_at(positions_BT, num_positions, config.d_model // config.num_heads, config.rope_base)
     elif kind == "sinusoidal":
-        sinusoid_BTD = sinusoid_table(num_positions, config.d_model, device)[positions_BT]
+        sinusoid_BTD = sinusoid_at(positions_BT, num_positions, config.d_model)
     mask, is_causal = None, False
+    if lengths is not None and pays_by_document(lengths, len(tokens_BT), num_tokens, config.d_model):
+        mask = _alibi_corner(max(lengths), config.num_heads, device, dtype) if kind == "alibi" else None
+        return Placement(Surroundings(mask, False, rotation, documents=lengths), sinusoid_BTD)
     if kind == "alibi":
         # A slot of the cache is a position; without one the tokens are their own slots.
         slots_BS = positions_BT if cache is None else torch.arange(num_slots, device=device)[None]
@@ -61,6 +65,25 @@ def place(
         # One new token per row that all stand at the same slot sees everything there is, and needs no mask.
         mask = additive_mask(visible_slots(indices_BT, num_slots), None, dtype)
     return Placement(Surroundings(mask, is_causal, rotation, cache), sinusoid_BTD)
+
+
+def _documents(documents_BT: Tensor | None) -> tuple[Tensor | None, tuple[int, ...] | None]:
+    """Segments of packed rows and the lengths of their documents; neither where every row is one document: the plain case.
+
+    Lengths only on a CPU: elsewhere they would have to be waited for. A compiled graph must not depend on them at all."""
+    if documents_BT is None:
+        return None, None
+    segments_BT = segments_of(documents_BT)
+    if segments_BT.device.type != "cpu" or torch.compiler.is_compiling():
+        return segments_BT, None
+    lengths = document_lengths(segments_BT)
+    return (None, None) if len(lengths) == len(segments_BT) else (segments_BT, lengths)
+
+
+def _alibi_corner(length: int, num_heads: int, device: torch.device, dtype: torch.dtype) -> Tensor:
+    """[1, H, S, S]: mask and bias of a document that begins at position 0; a shorter one takes its upper left corner."""
+    positions_1S = torch.arange(length, device=device)[None]
+    return additive_mask(visible_slots(positions_1S, length), alibi_bias(positions_1S, positions_1S, num_heads), dtype)
 
 
 def _slots(num_tokens: int, cache: KeyValueCache | None, device: torch.device) -> tuple[Tensor, int]:

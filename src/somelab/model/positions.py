@@ -6,6 +6,7 @@ Shape letters: B sequences, T tokens, N positions, D model width, H heads, C hea
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -16,8 +17,14 @@ SINUSOID_BASE = 10000.0
 
 def sinusoid_table(num_positions: int, d_model: int, device: torch.device) -> Tensor:
     """[N, D]: sin on even and cos on odd columns, angle = position / 10000^(2i/D)."""
-    angles_NC = _angles(num_positions, d_model, SINUSOID_BASE, device)
-    return torch.stack((angles_NC.sin(), angles_NC.cos()), dim=-1).flatten(1)[:, :d_model]
+    return _sinusoid(torch.arange(num_positions, device=device), d_model)
+
+
+def sinusoid_at(positions_BT: Tensor, num_positions: int, d_model: int) -> Tensor:
+    """[B, T, D]: rows of the table for given positions, all below `num_positions`; one new token needs no table."""
+    if positions_BT.numel() < num_positions:
+        return _sinusoid(positions_BT, d_model)
+    return sinusoid_table(num_positions, d_model, positions_BT.device)[positions_BT]
 
 
 class Rotation(NamedTuple):
@@ -29,7 +36,10 @@ class Rotation(NamedTuple):
 
 def rotation_at(positions_BT: Tensor, num_positions: int, head_width: int, base: float) -> Rotation:
     """The angles position / base^(2i/C) for given positions, all below `num_positions`."""
-    angles_NC = _angles(num_positions, head_width, base, positions_BT.device)
+    if positions_BT.numel() < num_positions:
+        angles_BTC = _angles(positions_BT, head_width, base)
+        return Rotation(angles_BTC.cos().unsqueeze(1), angles_BTC.sin().unsqueeze(1))
+    angles_NC = _angles(torch.arange(num_positions, device=positions_BT.device), head_width, base)
     return Rotation(angles_NC.cos()[positions_BT].unsqueeze(1), angles_NC.sin()[positions_BT].unsqueeze(1))
 
 
@@ -69,8 +79,21 @@ def positions_within(segments_BT: Tensor) -> Tensor:
     return index_T - starts_BT
 
 
-def _angles(num_positions: int, width: int, base: float, device: torch.device) -> Tensor:
-    """[N, ceil(width/2)] in fp32."""
-    exponents_C = torch.arange(0, width, 2, device=device, dtype=torch.float32) / width
-    positions_N = torch.arange(num_positions, device=device, dtype=torch.float32)
-    return positions_N[:, None] * base**-exponents_C
+def document_lengths(segments_BT: Tensor) -> tuple[int, ...]:
+    """Lengths of the segments of all rows, row by row; they add up to B*T. Waits for the device."""
+    begins_BT = torch.ones_like(segments_BT, dtype=torch.bool)
+    begins_BT[:, 1:] = segments_BT[:, 1:] != segments_BT[:, :-1]
+    starts = [*begins_BT.flatten().nonzero()[:, 0].tolist(), segments_BT.numel()]
+    return tuple(end - start for start, end in pairwise(starts))
+
+
+def _sinusoid(positions: Tensor, d_model: int) -> Tensor:
+    """[..., D] for positions of any shape."""
+    angles = _angles(positions, d_model, SINUSOID_BASE)
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)[..., :d_model]
+
+
+def _angles(positions: Tensor, width: int, base: float) -> Tensor:
+    """[..., ceil(width/2)] in fp32 for positions of any shape."""
+    exponents_C = torch.arange(0, width, 2, device=positions.device, dtype=torch.float32) / width
+    return positions.to(torch.float32)[..., None] * base**-exponents_C

@@ -10,6 +10,7 @@ from somelab.config import Config
 from somelab.config.files import override
 from somelab.data.tokenizer import Tokenizer
 from somelab.model import Decoder
+from somelab.native import load as load_native
 from somelab.runs import checkpoint
 from somelab.runs.checkpoint import RunState
 from somelab.runs.folder import RunFolder
@@ -31,6 +32,7 @@ def load_trained(run: RunFolder, which: str = "last", *, settings: dict[str, str
     config = run.config()
     if settings:
         config = override(config, settings)
+    load_native()
     model = Decoder(config)
     state = checkpoint.load(run, model, which=which)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")

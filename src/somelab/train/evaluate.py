@@ -22,6 +22,7 @@ from somelab.model import Decoder
 from somelab.model.feedforward import Choice
 from somelab.model.loss import token_nats
 from somelab.train.measuring import address, balance
+from somelab.train.padding import attended_documents
 from somelab.train.precision import autocast
 
 
@@ -89,7 +90,8 @@ def evaluate(model: Decoder, batches: Iterable[Batch], *, dtype: torch.dtype, ma
     for batch in batches:
         batch = batch.to(device)
         with autocast(dtype, device):
-            output = model(batch.tokens_BT, documents_BT=batch.documents_BT, hidden_only=True)
+            documents_BT = attended_documents(batch, padding_in_loss=False)
+            output = model(batch.tokens_BT, documents_BT=documents_BT, hidden_only=True)
             nats_BT = token_nats(model, output.hidden_BTD, batch.targets_BT)
         nats += float(nats_BT[batch.counted_BT].double().sum())
         num_tokens += int(batch.counted_BT.sum())
@@ -124,7 +126,8 @@ def evaluate_as_the_seeds(model: Decoder, batches: Iterable[Batch], *, dtype: to
     for batch in batches:
         batch = batch.to(device)
         with autocast(dtype, device):
-            hidden_BTD = model(batch.tokens_BT, hidden_only=True).hidden_BTD
+            documents_BT = attended_documents(batch, padding_in_loss=model.config.data.padding_in_loss)
+            hidden_BTD = model(batch.tokens_BT, documents_BT=documents_BT, hidden_only=True).hidden_BTD
             nats_BT = token_nats(model, hidden_BTD, batch.targets_BT)
         assert batch.seed_counted_BT is not None
         counted_BT = batch.seed_counted_BT if model.config.data.padding_in_loss else batch.counted_BT

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from somelab.config import Config
+from somelab.core.dispatch import keep_loops_uncompiled_
 from somelab.core.seeding import derive
 from somelab.data.batch import Batch
 from somelab.data.batches import Loader
@@ -29,6 +30,7 @@ from somelab.train.budget import Budget, Cadence
 from somelab.train.callbacks import Callback, StepRecord
 from somelab.train.evaluate import Evaluation, evaluate, validation, with_seed_loss
 from somelab.train.optimizer import build_optimizer, learning_rate, set_learning_rate_
+from somelab.train.padding import attended_documents
 from somelab.train.precision import autocast, resolve
 from somelab.train.stopping import Diverged, StopRequest
 from somelab.train.world import World
@@ -49,7 +51,7 @@ class TrainingLoss(nn.Module):
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         output = self.decoder(
             batch.tokens_BT,
-            documents_BT=batch.documents_BT,
+            documents_BT=attended_documents(batch, padding_in_loss=self.decoder.config.data.padding_in_loss),
             counted_BT=batch.meaning_BT,  # padding may be in the loss, as v1-v4 had it; it never moves a key
             token_index_BT=batch.token_index_BT,
             hidden_only=True,
@@ -94,7 +96,8 @@ class Trainer:
         self._warned: set[str] = set()
         self._compiled = False
         self._last_checkpoint = time.monotonic()
-        self._loss: nn.Module = TrainingLoss(self.model)
+        self.loss = TrainingLoss(self.model)
+        self._loss: nn.Module = self.loss
         if world.size > 1:
             # Keys are equal on all ranks because all apply the same sums; DDP's own buffer sync would only disturb.
             with warnings.catch_warnings():
@@ -137,7 +140,7 @@ class Trainer:
                     callback.on_start(self)
                 reason = self._steps()
             if reason == "finished":
-                evaluation = self._evaluate_(final=True)
+                evaluation = self.evaluate_(final=True)
                 self.state.finished = True
             self._save_()
             ended = reason
@@ -162,7 +165,7 @@ class Trainer:
             self._note_(record)
             over = self.budget.is_over(self.state.step, self.state.seconds)
             if not over and self.evaluations.is_due(self.state.step, judged, record.progress):
-                self._evaluate_(final=False)
+                self.evaluate_(final=False)
                 self._save_()
             elif self._checkpoint_due():
                 self._save_()
@@ -188,7 +191,7 @@ class Trainer:
         self._compile_when_due_()
         torch.manual_seed(derive(config.seed, "dropout", self.world.rank, state.step))
         nats, aux_loss, num_tokens = self._forward_backward_()
-        grad_norm = float(nn.utils.clip_grad_norm_(self._trained(), config.clip or math.inf))
+        grad_norm = self.clip_()
         loss = nats / max(1, num_tokens)
         self._check(loss, grad_norm)
         self.optimizer.step()
@@ -217,9 +220,7 @@ class Trainer:
 
     def _forward_backward_(self) -> tuple[float, float, int]:
         """Nats, weighted routing loss and counted tokens of the global batch; gradients are left in the parameters."""
-        if self._batches is None:
-            self._batches = iter(self.loader)
-        whole = next(self._batches)
+        whole = self.next_batch_()
         num_tokens = max(1, whole.num_counted_global)
         nats, aux_loss = 0.0, 0.0
         batches = whole.micro_batches(self.micro_rows)
@@ -233,6 +234,16 @@ class Trainer:
             nats, aux_loss = nats + float(batch_nats.detach()), aux_loss + share * float(batch_aux.detach())
         total_nats, total_aux = self.world.sum(nats, aux_loss)
         return total_nats, total_aux, whole.num_counted_global
+
+    def next_batch_(self) -> Batch:
+        """This rank's share of the next global batch."""
+        if self._batches is None:
+            self._batches = iter(self.loader)
+        return next(self._batches)
+
+    def clip_(self) -> float:
+        """The norm of the gradient, which is then no longer than `train.clip`."""
+        return float(nn.utils.clip_grad_norm_(self._trained(), self.config.train.clip or math.inf))
 
     def _gradient_sync(self, *, last: bool) -> contextlib.AbstractContextManager[None]:
         if isinstance(self._loss, DistributedDataParallel) and not last:
@@ -254,6 +265,7 @@ class Trainer:
         config = self.config.train
         if config.compile and not self._compiled and self.state.step >= config.compile_after:
             self._compiled = True
+            keep_loops_uncompiled_()
             self._loss.compile(mode="reduce-overhead" if self.world.device.type == "cuda" else None)
 
     def _note_(self, record: StepRecord) -> None:
@@ -279,7 +291,7 @@ class Trainer:
         for callback in self.callbacks:
             callback.on_warning(self, sentence)
 
-    def _evaluate_(self, *, final: bool) -> Evaluation | None:
+    def evaluate_(self, *, final: bool) -> Evaluation | None:
         """Evaluate on the first rank; the others wait for it where they next need it.
 
         No barrier here: whether an evaluation is due can follow each rank's own clock, and so not be agreed upon."""

@@ -15,6 +15,7 @@ from somelab.config.files import digest, override
 from somelab.data.batches import Loader
 from somelab.data.prepare import PreparedData, Progress, prepare
 from somelab.model.count import count_parameters
+from somelab.native import load as load_native
 from somelab.runs import RunError, RunFolder, checkpoint
 from somelab.train.callbacks import Callback
 from somelab.train.environment import describe
@@ -24,8 +25,10 @@ from somelab.train.views import LivePanel, PlainLines
 from somelab.train.world import World, join_world, leave_world
 
 
-def start(config: Config, out: Path, facts: dict[str, Any], progress: Progress | None = None) -> tuple[RunFolder, Outcome]:
-    """Train a new run in the folder `out`."""
+def start(
+    config: Config, out: Path, facts: dict[str, Any], progress: Progress | None = None, profile_steps: int | None = None
+) -> tuple[RunFolder, Outcome]:
+    """Train a new run in the folder `out`. `profile_steps`: profile so many steps on the way; None: none."""
     run = RunFolder(out)
     config = anchored(config)
     world = join_world()
@@ -44,7 +47,7 @@ def start(config: Config, out: Path, facts: dict[str, Any], progress: Progress |
         run = RunFolder.create(out, config, described, describe(world), data.tokenizer.to_json())
     world.barrier()
     with run.locked() if world.is_first else contextlib.nullcontext():
-        return run, _fitted(Trainer(run, config, data, world, _callbacks()))
+        return run, _fitted(Trainer(run, config, data, world, _callbacks(profile_steps)))
 
 
 def go_on(path: Path, which: str = "last", progress: Progress | None = None) -> tuple[RunFolder, Outcome]:
@@ -69,6 +72,7 @@ def anchored(config: Config) -> Config:
 
 
 def _fitted(trainer: Trainer) -> Outcome:
+    load_native()
     outcome = trainer.fit()
     leave_world()
     return outcome
@@ -96,8 +100,14 @@ def data_facts(data: PreparedData) -> dict[str, Any]:
     }
 
 
-def _callbacks() -> list[Callback]:
+def _callbacks(profile_steps: int | None = None) -> list[Callback]:
     layers = LayerJournal()
     console = Console()
-    view = LivePanel(layers, console) if console.is_terminal and sys.stdout.isatty() else PlainLines()
-    return [layers, KeySnapshots(), Samples(), view]
+    is_terminal = console.is_terminal and sys.stdout.isatty()
+    view = LivePanel(layers, console) if is_terminal else PlainLines()
+    callbacks: list[Callback] = [layers, KeySnapshots(), Samples(), view]
+    if profile_steps is not None:
+        from somelab.train.profiling import StepProfile
+
+        callbacks.append(StepProfile(profile_steps, console if is_terminal else None))
+    return callbacks

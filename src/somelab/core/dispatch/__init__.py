@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
-from somelab.core.dispatch.frozen import can_be_frozen, dispatch_frozen
+from somelab.core.dispatch.choice import choose_for
+from somelab.core.dispatch.frozen import dispatch_frozen, dispatch_native
 from somelab.core.dispatch.grouped import dispatch_grouped
 from somelab.core.dispatch.grouped_mm import dispatch_grouped_mm
 from somelab.core.dispatch.reference import dispatch_reference
@@ -20,8 +22,7 @@ Dispatch = Callable[[Tensor, Tensor, Tensor, ExpertWeights], Tensor]
 
 def dispatch_auto(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights) -> Tensor:
     """The fastest engine for these weights on this device."""
-    chosen = dispatch_frozen if can_be_frozen(weights) else dispatch_grouped
-    return chosen(x_TD, indices_TK, gates_TK, weights)
+    return ENGINES[choose_for(x_TD, weights)](x_TD, indices_TK, gates_TK, weights)
 
 
 ENGINES: dict[str, Dispatch] = {
@@ -29,6 +30,8 @@ ENGINES: dict[str, Dispatch] = {
     "reference": dispatch_reference,
     "grouped": dispatch_grouped,
     "grouped_mm": dispatch_grouped_mm,
+    "frozen": dispatch_frozen,
+    "native": dispatch_native,
 }
 
 
@@ -37,4 +40,10 @@ def engine(name: str) -> Dispatch:
     return ENGINES[name]
 
 
-__all__ = ["ENGINES", "Dispatch", "ExpertWeights", "engine"]
+def keep_loops_uncompiled_() -> None:
+    """Tell torch.compile to step around the engines that loop over experts: traced, they would be a graph a block."""
+    for name in ("grouped", "frozen", "native"):
+        ENGINES[name] = torch.compiler.disable(ENGINES[name])
+
+
+__all__ = ["ENGINES", "Dispatch", "ExpertWeights", "engine", "keep_loops_uncompiled_"]

@@ -2,8 +2,16 @@
 
 A frozen expert needs no weight gradient, so backward is two matmuls instead of four, and only the hidden inputs are
 kept. The gate's gradient comes from dY W_up, which backward needs anyway: <dY, W_up h + b> = <dY W_up, h> + <dY, b>, so
-answers are not kept either. Rows pass through small buffers that stay in cache, one expert at a time.
-Shape letters: T tokens, D model width, F hidden width, E experts, K experts per token, P padded rows, N rows of one expert."""
+answers are not kept either. Gates weigh the D-wide products on their way to the tokens, never the F-wide features.
+Blocks of one expert pass through buffers that are reused and stay in cache. Passes over memory beside the four products:
+
+    kernels   forward                                     backward
+    torch     P x F: bias, gelu                           P x F: gelu, multiply, sum, gelu'
+              P x D: gather, bias, weigh, add             P x D: gather, multiply with the bias, sum, weigh, add
+    native    P x F: gelu                                 P x F: gelu' and the gate's gradient in one
+              P x D: gather, add                          P x D: gather, add
+Shape letters: T tokens, D model width, F hidden width, O width of an answer, E experts, K experts per token, P token-expert
+pairs, N rows of one block."""
 
 from __future__ import annotations
 
@@ -12,73 +20,123 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn import functional as F
 
-from somelab.core.dispatch.rows import Rows, arrange
-from somelab.core.dispatch.weights import ExpertWeights
+from somelab.core.dispatch.blocks import BUCKET, Block, SortedPairs, cut, sort_by_expert
+from somelab.core.dispatch.kernels import TORCH, Kernels, registered
+from somelab.core.dispatch.weights import ExpertWeights, can_be_frozen, compute_dtype
+from somelab.errors import ConfigError
 
 
 def dispatch_frozen(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights) -> Tensor:
-    """answers_T = sum_k gates_Tk * expert[indices_Tk](x_T), for weights without gradient."""
-    assert can_be_frozen(weights)
-    device = x_TD.device.type
-    dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x_TD.dtype
-    with torch.autocast(device, enabled=False):
-        return _FrozenExperts.apply(x_TD.to(dtype), gates_TK, indices_TK, weights)
+    """answers_T = sum_k gates_Tk * expert[indices_Tk](x_T), for weights without gradient, by torch's own functions."""
+    return _dispatch("frozen", TORCH, x_TD, indices_TK, gates_TK, weights)
 
 
-def can_be_frozen(weights: ExpertWeights) -> bool:
-    """Whether nothing inside the experts is trained."""
-    adapted = weights.gains_EF is not None or weights.lora_down_in_ERD is not None
-    return not adapted and not weights.down_EFD.requires_grad
+def dispatch_native(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights) -> Tensor:
+    """The same with compiled kernels between the products."""
+    kernels = registered()
+    if kernels is None:
+        remedy = "call somelab.native.load() or see `somelab doctor` for what is missing, or choose auto"
+        raise ConfigError("experts.engine", "native", "no compiled kernels are loaded", remedy)
+    dtype = compute_dtype(x_TD)
+    if not kernels.supports(x_TD.device.type, dtype):
+        raise ConfigError("experts.engine", "native", f"it cannot compute {dtype} on {x_TD.device.type}", "choose auto")
+    return _dispatch("native", kernels, x_TD, indices_TK, gates_TK, weights)
+
+
+def _dispatch(name: str, kernels: Kernels, x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights) -> Tensor:
+    if not can_be_frozen(weights):
+        raise ConfigError("experts.engine", name, "these experts are trained or carry adapters", "choose auto or grouped")
+    dtype = compute_dtype(x_TD)
+    keeps = torch.is_grad_enabled() and (x_TD.requires_grad or gates_TK.requires_grad)
+    with torch.autocast(x_TD.device.type, enabled=False):
+        return _FrozenExperts.apply(x_TD.to(dtype), gates_TK, indices_TK, weights, kernels, keeps)
+
+
+class _Typed:
+    """One expert's weights in the type that is computed in. They may be kept in another: a copy then lives for one product."""
+
+    def __init__(self, weights: ExpertWeights, dtype: torch.dtype, kernels: Kernels) -> None:
+        self.weights, self.dtype = weights, dtype
+        self.bias_dtype = torch.float32 if kernels.adds_bias else dtype
+
+    def down(self, expert: int) -> Tensor:
+        return self.weights.down_EFD[expert].to(self.dtype)
+
+    def down_bias(self, expert: int) -> Tensor:
+        return self.weights.down_bias_EF[expert].to(self.bias_dtype)
+
+    def up(self, expert: int) -> Tensor | None:
+        return None if self.weights.up_EDF is None else self.weights.up_EDF[expert].to(self.dtype)
+
+    def up_bias(self, expert: int) -> Tensor | None:
+        return None if self.weights.up_bias_ED is None else self.weights.up_bias_ED[expert].to(self.bias_dtype)
 
 
 class _FrozenExperts(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x_TD: Tensor, gates_TK: Tensor, indices_TK: Tensor, weights: ExpertWeights) -> Tensor:
-        rows = arrange(indices_TK, weights.down_EFD.shape[0])
-        gate_P = rows.gates(gates_TK)
-        keeps = any(ctx.needs_input_grad[:2])
-        inputs_PF = x_TD.new_empty(rows.num_rows if keeps else rows.largest, weights.down_EFD.shape[1])
-        mixed_TO = torch.zeros(x_TD.shape[0], weights.d_out, device=x_TD.device)  # fp32: K answers add up without loss
-        for expert, begin, end in rows.spans:
-            token_N = rows.token_P[begin:end]
-            input_NF = inputs_PF[begin:end] if keeps else inputs_PF[: end - begin]
-            down_FD, bias_F = _cast(weights.down_EFD[expert], x_TD), _cast(weights.down_bias_EF[expert], x_TD)
-            torch.addmm(bias_F, x_TD.index_select(0, token_N), down_FD.T, out=input_NF)
-            answer_NO = F.gelu(input_NF)
-            if weights.up_EDF is not None and weights.up_bias_ED is not None:
-                up_DF, bias_D = _cast(weights.up_EDF[expert], x_TD), _cast(weights.up_bias_ED[expert], x_TD)
-                answer_NO = torch.addmm(bias_D, answer_NO, up_DF.T)
-            mixed_TO.index_add_(0, token_N, answer_NO * gate_P[begin:end, None])
-        ctx.save_for_backward(x_TD, gates_TK, inputs_PF)
-        ctx.rows, ctx.weights = rows, weights
+    def forward(
+        ctx: Any, x_TD: Tensor, gates_TK: Tensor, indices_TK: Tensor, weights: ExpertWeights, kernels: Kernels, keeps: bool
+    ) -> Tensor:
+        num_tokens, d_ffn, d_out = x_TD.shape[0], weights.down_EFD.shape[1], weights.d_out
+        x_TD = x_TD.contiguous()
+        typed = _Typed(weights, x_TD.dtype, kernels)
+        pairs = sort_by_expert(indices_TK)
+        blocks = cut(pairs, weights.down_EFD.shape[0], num_tokens)
+        gate_P = pairs.gates(gates_TK)
+        rows = max((block.num_rows for block in blocks), default=0)
+        x_ND = x_TD.new_zeros(rows, x_TD.shape[1])  # zeros: a block's filling rows must hold numbers
+        # The filling rows of a block lie on those of the next, which is computed later; the last needs room of its own.
+        product_PF = x_TD.new_empty(gate_P.shape[0] + BUCKET if keeps else rows, d_ffn)
+        hidden_NF = x_TD.new_empty(rows, d_ffn) if keeps else product_PF
+        answer_NO = x_TD.new_empty(rows, d_out) if weights.up_EDF is not None else hidden_NF
+        mixed_TO = torch.zeros(num_tokens, d_out, device=x_TD.device)  # fp32: K answers add up without loss
+        for expert, begin, end, size in blocks:
+            token_N, num_pairs = pairs.token_P[begin:end], end - begin
+            product_NF = product_PF[begin : begin + size] if keeps else product_PF[:size]
+            bias_F, bias_O, up_DF = typed.down_bias(expert), typed.up_bias(expert), typed.up(expert)
+            kernels.gather(x_TD, token_N, x_ND[:num_pairs])
+            _product_(x_ND[:size], typed.down(expert), bias_F, kernels, out=product_NF)
+            kernels.activate(product_NF, bias_F, hidden_NF[:size])
+            if up_DF is not None:
+                _product_(hidden_NF[:size], up_DF, bias_O, kernels, out=answer_NO[:size])
+            kernels.mix_(mixed_TO, token_N, answer_NO[:num_pairs], bias_O, gate_P[begin:end])
+        ctx.save_for_backward(gates_TK, product_PF)
+        ctx.work = (pairs, blocks, typed, kernels)
         return mixed_TO.to(x_TD.dtype)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        x_TD, gates_TK, inputs_PF = ctx.saved_tensors
-        rows: Rows = ctx.rows
-        weights: ExpertWeights = ctx.weights
+        gates_TK, product_PF = ctx.saved_tensors
+        work: tuple[SortedPairs, list[Block], _Typed, Kernels] = ctx.work
+        pairs, blocks, typed, kernels = work
         grad_TO = grads[0].contiguous()
-        gate_P = rows.gates(gates_TK)
-        grad_gate_P = torch.zeros_like(gate_P)
-        grad_x_TD = torch.zeros(x_TD.shape, device=x_TD.device)
-        for expert, begin, end in rows.spans:
-            token_N, input_NF = rows.token_P[begin:end], inputs_PF[begin:end]
-            grad_NO = grad_TO.index_select(0, token_N)
-            # d answer / d hidden before the gate: the one product that both gradients below start from.
-            grad_NF = grad_NO if weights.up_EDF is None else grad_NO @ _cast(weights.up_EDF[expert], x_TD)
-            through_gate_N = (grad_NF * F.gelu(input_NF)).sum(dim=1, dtype=torch.float32)
-            if weights.up_bias_ED is not None:
-                through_gate_N += (grad_NO @ _cast(weights.up_bias_ED[expert], x_TD)).float()
-            grad_gate_P[begin:end] = through_gate_N
-            grad_input_NF = torch.ops.aten.gelu_backward(grad_NF * gate_P[begin:end, None].to(grad_NF.dtype), input_NF)
-            grad_x_TD.index_add_(0, token_N, (grad_input_NF @ _cast(weights.down_EFD[expert], x_TD)).float())
-        return grad_x_TD.to(x_TD.dtype), rows.back_to_tokens(grad_gate_P, gates_TK), None, None
+        d_ffn, d_model = typed.weights.down_EFD.shape[1:]
+        rows = max((block.num_rows for block in blocks), default=0)
+        gate_P = pairs.gates(gates_TK)
+        grad_gate_P = torch.empty_like(gate_P)
+        grad_NO = grad_TO.new_zeros(rows, grad_TO.shape[1])
+        grad_NF = grad_TO.new_empty(rows, d_ffn) if typed.weights.up_EDF is not None else grad_NO
+        product_ND = grad_TO.new_empty(rows, d_model)
+        grad_x_TD = torch.zeros(grad_TO.shape[0], d_model, device=grad_TO.device)
+        for expert, begin, end, size in blocks:
+            token_N, num_pairs, up_DF = pairs.token_P[begin:end], end - begin, typed.up(expert)
+            kernels.gather_dot(grad_TO, token_N, typed.up_bias(expert), grad_NO[:num_pairs], grad_gate_P[begin:end])
+            if up_DF is not None:
+                torch.mm(grad_NO[:size], up_DF, out=grad_NF[:size])
+            # Both gradients start from grad_NF: the gate is not in it yet.
+            bias_F = typed.down_bias(expert)
+            kernels.differentiate_(grad_NF[:num_pairs], product_PF[begin:end], bias_F, grad_gate_P[begin:end])
+            if ctx.needs_input_grad[0]:
+                torch.mm(grad_NF[:size], typed.down(expert), out=product_ND[:size])
+                kernels.mix_(grad_x_TD, token_N, product_ND[:num_pairs], None, gate_P[begin:end])
+        return grad_x_TD.to(typed.dtype), pairs.back_to_tokens(grad_gate_P, gates_TK), None, None, None, None
 
 
-def _cast(weight: Tensor, like: Tensor) -> Tensor:
-    """Frozen weights may be kept in another type than tokens are computed in; the copy lives for one matmul."""
-    return weight.to(like.dtype)
+def _product_(x_NI: Tensor, weight_OI: Tensor, bias_O: Tensor | None, kernels: Kernels, *, out: Tensor) -> None:
+    """out = W x + b, or W x where the kernels add b in passing."""
+    if kernels.adds_bias or bias_O is None:
+        torch.mm(x_NI, weight_OI.T, out=out)
+    else:
+        torch.addmm(bias_O, x_NI, weight_OI.T, out=out)

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from somelab.core.dispatch.weights import ExpertWeights, answer
+from somelab.core.dispatch.blocks import sort_by_expert
+from somelab.core.dispatch.frozen_grouped import dispatch_frozen_grouped
+from somelab.core.dispatch.weights import ExpertWeights, answer, can_be_frozen, compute_dtype
 from somelab.errors import ConfigError
 
 ROW_MULTIPLE = 8  # elements of two bytes in 16 bytes, the alignment that grouped matmuls ask of a row
@@ -18,22 +19,23 @@ ROW_MULTIPLE = 8  # elements of two bytes in 16 bytes, the alignment that groupe
 
 def dispatch_grouped_mm(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights) -> Tensor:
     """answers_T = sum_k gates_Tk * expert[indices_Tk](x_T)."""
-    num_tokens, top_k = indices_TK.shape
+    num_tokens = indices_TK.shape[0]
     if num_tokens == 0:  # expert 0 answers nobody: backward then finds a graph, and zeros for all that is trained
         return (answer(weights, 0, x_TD) * gates_TK[:, :1]).to(x_TD.dtype)
-    d_ffn, d_model = weights.down_EFD.shape[1:]
-    if d_model % ROW_MULTIPLE or d_ffn % ROW_MULTIPLE:
+    if not fits_grouped_mm(weights):
+        d_ffn, d_model = weights.down_EFD.shape[1:]
         widths = f"model.d_model = {d_model} and experts.d_ffn = {d_ffn} must be multiples of {ROW_MULTIPLE}"
         raise ConfigError("experts.engine", "grouped_mm", widths, "change them, or choose engine grouped")
-    chosen = indices_TK.reshape(-1)
-    order = chosen.argsort(stable=True)
-    expert_P, token_P = chosen[order], order // top_k
-    ends_E = torch.bincount(chosen, minlength=weights.down_EFD.shape[0]).cumsum(0).to(torch.int32)
+    if can_be_frozen(weights):
+        return dispatch_frozen_grouped(x_TD, indices_TK, gates_TK, weights)
+    pairs = sort_by_expert(indices_TK)
+    expert_P, token_P = pairs.expert_P, pairs.token_P
+    ends_E = pairs.ends(weights.down_EFD.shape[0])
 
     def per_expert(rows: Tensor, matrices: Tensor) -> Tensor:
         return F.grouped_mm(rows, matrices.to(rows.dtype).transpose(1, 2), offs=ends_E)
 
-    x_PD = x_TD.index_select(0, token_P)
+    x_PD = x_TD.index_select(0, token_P).to(compute_dtype(x_TD))  # autocast does not know grouped matmuls
     hidden_PF = per_expert(x_PD, weights.down_EFD) + weights.down_bias_EF[expert_P].to(x_PD.dtype)
     if weights.lora_down_in_ERD is not None and weights.lora_down_out_EFR is not None:
         hidden_PF = hidden_PF + _low_rank(x_PD, weights.lora_down_in_ERD, weights.lora_down_out_EFR, per_expert)
@@ -45,8 +47,13 @@ def dispatch_grouped_mm(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weig
         answers = per_expert(hidden_PF, weights.up_EDF) + weights.up_bias_ED[expert_P].to(x_PD.dtype)
         if weights.lora_up_in_ERF is not None and weights.lora_up_out_EDR is not None:
             answers = answers + _low_rank(hidden_PF, weights.lora_up_in_ERF, weights.lora_up_out_EDR, per_expert)
-    gated = answers * gates_TK.reshape(-1)[order, None]
+    gated = answers * gates_TK.reshape(-1)[pairs.order_P, None]
     return x_TD.new_zeros(num_tokens, weights.d_out).index_add(0, token_P, gated.to(x_TD.dtype))
+
+
+def fits_grouped_mm(weights: ExpertWeights) -> bool:
+    """Whether all rows are whole multiples of 16 bytes, in whatever type of two bytes or more."""
+    return all(width % ROW_MULTIPLE == 0 for width in weights.down_EFD.shape[1:])
 
 
 def _low_rank(rows: Tensor, inner: Tensor, outer: Tensor, per_expert: Callable[[Tensor, Tensor], Tensor]) -> Tensor:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-BUCKET = 64
+from somelab.core.dispatch.blocks import bucket_of
 
 
 class Rows(NamedTuple):
@@ -29,18 +29,9 @@ class Rows(NamedTuple):
     def num_rows(self) -> int:
         return self.token_P.shape[0]
 
-    @property
-    def largest(self) -> int:
-        return max((end - begin for _, begin, end in self.spans), default=0)
-
     def gates(self, gates_TK: Tensor) -> Tensor:
         """Each row's gate; 0 where it only fills."""
         return gates_TK.new_zeros(self.num_rows).index_copy(0, self.place, gates_TK.reshape(-1)[self.order])
-
-    def back_to_tokens(self, value_P: Tensor, like_TK: Tensor) -> Tensor:
-        """A value of each row back at its token and slot."""
-        flat = like_TK.new_zeros(like_TK.numel())
-        return flat.index_copy_(0, self.order, value_P[self.place].to(like_TK.dtype)).view_as(like_TK)
 
 
 def arrange(indices_TK: Tensor, num_experts: int) -> Rows:
@@ -49,7 +40,7 @@ def arrange(indices_TK: Tensor, num_experts: int) -> Rows:
     chosen = indices_TK.reshape(-1)
     order = chosen.argsort(stable=True)
     count_E = torch.bincount(chosen, minlength=num_experts)
-    bucket = min(BUCKET, 1 << max(0, num_tokens - 1).bit_length())  # one token being generated should not cost 64 rows
+    bucket = bucket_of(num_tokens)
     padded_E = (count_E + bucket - 1) // bucket * bucket
     # A sorted pair moves down by the padding of all experts before its own.
     padding_E = padded_E - count_E

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -27,6 +28,18 @@ class ExpertWeights(NamedTuple):
     def d_out(self) -> int:
         """Width of an answer: D, or F without an up-projection."""
         return self.down_EFD.shape[1] if self.up_EDF is None else self.up_EDF.shape[1]
+
+
+def can_be_frozen(weights: ExpertWeights) -> bool:
+    """Whether nothing inside the experts is trained."""
+    adapted = weights.gains_EF is not None or weights.lora_down_in_ERD is not None
+    return not adapted and not weights.down_EFD.requires_grad
+
+
+def compute_dtype(x_TD: Tensor) -> torch.dtype:
+    """What products run in: autocast's type where it is on, else the tokens' own."""
+    device = x_TD.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x_TD.dtype
 
 
 def answer(weights: ExpertWeights, expert: int, x_ND: Tensor) -> Tensor:

@@ -1,0 +1,88 @@
+"""What stands between the products of frozen experts: a table of elementwise steps. Torch's is always there; a compiled one,
+which does each step in a single pass, may be registered at run time by whoever builds it (`somelab.native`).
+
+Shape letters: T tokens, N rows of one block, F hidden width, W any width."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+aten = torch.ops.aten
+
+
+class Kernels(Protocol):
+    """The steps of one block. Buffers are written in place; gates and dots are fp32, and so is what `mix_` adds to."""
+
+    adds_bias: bool
+    """Whether the steps add biases, given in fp32, while they pass. Otherwise the products must have done so."""
+
+    def supports(self, device_type: str, dtype: torch.dtype) -> bool: ...
+
+    def gather(self, source_TW: Tensor, token_N: Tensor, out_NW: Tensor) -> None:
+        """out_n = source[token_n]."""
+        ...
+
+    def gather_dot(self, source_TW: Tensor, token_N: Tensor, bias_W: Tensor | None, out_NW: Tensor, dot_N: Tensor) -> None:
+        """The same, and dot_n = <out_n, bias>; 0 where there is none."""
+        ...
+
+    def activate(self, product_NF: Tensor, bias_F: Tensor, out_NF: Tensor) -> None:
+        """out = gelu(x), x = product + bias. `out` may be `product`."""
+        ...
+
+    def differentiate_(self, grad_NF: Tensor, product_NF: Tensor, bias_F: Tensor, dot_N: Tensor) -> None:
+        """From the gradient of gelu(x): dot_n += <grad_n, gelu(x_n)>, and grad *= gelu'(x)."""
+        ...
+
+    def mix_(self, target_TW: Tensor, token_N: Tensor, product_NW: Tensor, bias_W: Tensor | None, gate_N: Tensor) -> None:
+        """target[token_n] += gate_n (product_n + bias). Tokens are in ascending order."""
+        ...
+
+
+class TorchKernels:
+    """The steps by torch's own functions, on any device and in any type."""
+
+    adds_bias = False
+
+    def supports(self, device_type: str, dtype: torch.dtype) -> bool:
+        return True
+
+    def gather(self, source_TW: Tensor, token_N: Tensor, out_NW: Tensor) -> None:
+        torch.index_select(source_TW, 0, token_N, out=out_NW)
+
+    def gather_dot(self, source_TW: Tensor, token_N: Tensor, bias_W: Tensor | None, out_NW: Tensor, dot_N: Tensor) -> None:
+        torch.index_select(source_TW, 0, token_N, out=out_NW)
+        if bias_W is None:
+            dot_N.zero_()
+        else:
+            # Not `@`: the last bits of a matrix-vector product follow the number of threads.
+            torch.sum(out_NW * bias_W, dim=1, dtype=torch.float32, out=dot_N)
+
+    def activate(self, product_NF: Tensor, bias_F: Tensor, out_NF: Tensor) -> None:
+        aten.gelu.out(product_NF, out=out_NF)
+
+    def differentiate_(self, grad_NF: Tensor, product_NF: Tensor, bias_F: Tensor, dot_N: Tensor) -> None:
+        hidden_NF = aten.gelu(product_NF)
+        dot_N += hidden_NF.mul_(grad_NF).sum(dim=1, dtype=torch.float32)
+        aten.gelu_backward.grad_input(grad_NF, product_NF, grad_input=grad_NF)
+
+    def mix_(self, target_TW: Tensor, token_N: Tensor, product_NW: Tensor, bias_W: Tensor | None, gate_N: Tensor) -> None:
+        weighted_NW = product_NW.mul_(gate_N[:, None]) if product_NW.dtype == gate_N.dtype else product_NW * gate_N[:, None]
+        target_TW.index_add_(0, token_N, weighted_NW)
+
+
+TORCH = TorchKernels()
+_registered: list[Kernels] = []
+
+
+def register_(kernels: Kernels | None) -> None:
+    """Make a compiled table known to the engines `native` and `auto`; None withdraws it."""
+    _registered[:] = [] if kernels is None else [kernels]
+
+
+def registered() -> Kernels | None:
+    """The compiled table, where there is one."""
+    return _registered[0] if _registered else None

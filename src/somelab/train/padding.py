@@ -1,0 +1,30 @@
+"""Padding that no loss looks at: each of its tokens is told to be a document of its own, so that attention spends nothing on it.
+What such a token answers is never read, and no other token ever looked at it: everything that is measured stays as it was.
+
+Shape letters: B sequences, T tokens."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from somelab.data.batch import Batch
+from somelab.data.tokenizer import PAD_ID
+
+
+def attended_documents(batch: Batch, *, padding_in_loss: bool) -> Tensor | None:
+    """Which document each token belongs to, as `Decoder.forward` takes it; None where every row is one.
+
+    Padded rows stay plain in a compiled graph and on other devices than a CPU: documents would there bring a dense mask with them,
+    and the plain causal kernel is worth more than what padding costs."""
+    documents_BT = batch.documents_BT
+    masked = batch.tokens_BT.device.type != "cpu" or torch.compiler.is_compiling()
+    if padding_in_loss or (documents_BT is None and masked):
+        return documents_BT
+    is_padding_BT = batch.tokens_BT == PAD_ID
+    if documents_BT is None:
+        if not bool(is_padding_BT.any()):
+            return None
+        documents_BT = torch.zeros_like(batch.tokens_BT)
+    alone_T = -1 - torch.arange(documents_BT.shape[1], device=documents_BT.device)  # ids of documents count up from 0
+    return torch.where(is_padding_BT, alone_T, documents_BT)

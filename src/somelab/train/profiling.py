@@ -1,0 +1,144 @@
+"""Where the time of a step goes: a trace of a few steady steps, told apart by rooms. A callback of `somelab train --profile`;
+training goes on as if it were not there, and without it nothing of it is loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from somelab.runs import atomic
+from somelab.train.callbacks import Callback, StepRecord
+from somelab.train.rooms import Breakdown, Ranges, break_down
+
+if TYPE_CHECKING:
+    from torch.profiler import profile
+
+    from somelab.train.loop import Trainer
+
+WARM_UP = 2  # steps that build kernels, optimizer state and the heap
+FOLDER, TRACE, SUMMARY = "profile", "trace.json.gz", "summary.json"
+
+
+class StepProfile(Callback):
+    """Profiles `num_steps` steps after a warm-up, then writes and prints what came out; of a run that ends before, what it has."""
+
+    def __init__(self, num_steps: int, console: Console | None = None) -> None:
+        """`console`: a terminal to draw tables on. None: plain lines."""
+        self.num_steps, self.console = num_steps, console
+        self._ranges = Ranges()
+        self._profile: profile | None = None
+        self._first = self._begun = 0
+        self._started = 0.0
+
+    def on_start(self, trainer: Trainer) -> None:
+        total = trainer.budget.steps
+        spare = WARM_UP if total is None else max(0, total - trainer.state.step - self.num_steps)
+        self._first = trainer.state.step + min(WARM_UP, spare)
+        if self._first == trainer.state.step:
+            self._begin(trainer)
+
+    def on_step(self, trainer: Trainer, record: StepRecord) -> None:
+        if self._profile is not None and record.step - self._begun >= self.num_steps:
+            self._finish(trainer)
+        elif record.step == self._first:
+            self._begin(trainer)
+
+    def on_end(self, trainer: Trainer, reason: str) -> None:
+        if self._profile is not None and trainer.state.step > self._begun and reason != "failed":
+            self._finish(trainer)
+        elif self._profile is not None:
+            self._stop()
+
+    def _begin(self, trainer: Trainer) -> None:
+        os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # its notes on starting and stopping are nobody's concern
+        from torch.profiler import ProfilerActivity, profile
+
+        self._ranges.enter(trainer)
+        self._profile = profile(activities=[ProfilerActivity.CPU], record_shapes=True)
+        self._profile.start()
+        self._begun, self._started = trainer.state.step, time.perf_counter()
+
+    def _stop(self) -> tuple[profile, float]:
+        assert self._profile is not None
+        taken, seconds = self._profile, time.perf_counter() - self._started
+        self._profile = None
+        self._ranges.leave()
+        taken.stop()
+        return taken, seconds
+
+    def _finish(self, trainer: Trainer) -> None:
+        taken, seconds = self._stop()
+        breakdown = break_down(taken.events() or (), trainer.state.step - self._begun, seconds)
+        summary = record_of(breakdown, first_step=self._begun + 1)
+
+        def fill(folder: Path) -> None:
+            taken.export_chrome_trace(str(folder / TRACE))
+            (folder / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+
+        folder = trainer.run.path / FOLDER
+        atomic.write_folder(folder, fill)
+        show(breakdown, self.console, folder)
+
+
+def record_of(breakdown: Breakdown, first_step: int) -> dict[str, Any]:
+    """As plain values, with shares of the step."""
+    rooms = [{**asdict(room), "seconds": room.seconds, "share": room.seconds / breakdown.seconds} for room in breakdown.rooms]
+    operators = [{**asdict(operator), "share": operator.seconds / breakdown.seconds} for operator in breakdown.operators]
+    return {
+        "first_step": first_step,
+        "num_steps": breakdown.num_steps,
+        "seconds_per_step": breakdown.seconds,
+        "rooms": rooms,
+        "operators": operators,
+    }
+
+
+def show(breakdown: Breakdown, console: Console | None, folder: Path) -> None:
+    """Two tables on a terminal, tab-separated lines elsewhere."""
+    each = breakdown.seconds
+    rooms = [
+        (room.room, _ms(room.forward), _ms(room.backward), _ms(room.seconds), f"{room.seconds / each:.1%}", f"{room.calls:,.0f}")
+        for room in breakdown.rooms
+    ]
+    operators = [
+        (found.name, found.room, _ms(found.seconds), f"{found.seconds / each:.1%}", f"{found.calls:,.0f}", found.shapes)
+        for found in breakdown.operators
+    ]
+    title = f"where the time went, by room: {each * 1e3:,.0f} ms a step over {breakdown.num_steps} steps (profiling slows them)"
+    _print(console, title, ("room", "forward ms", "backward ms", "ms", "share", "calls"), rooms)
+    _print(console, "the dearest operators, by their own time", ("operator", "room", "ms", "share", "calls", "shapes"), operators)
+    _say(console, f"trace: {folder / TRACE} (open it in ui.perfetto.dev or chrome://tracing)")
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:,.1f}"
+
+
+def _print(console: Console | None, title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    _say(console, title)
+    if console is None:
+        for row in (columns, *rows):
+            _say(None, "\t".join(row))
+        return
+    table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for name in columns:
+        words = name in ("room", "operator", "shapes")
+        table.add_column(name, justify="left" if words else "right", no_wrap=name != "shapes", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _say(console: Console | None, line: str) -> None:
+    if console is None:
+        print(line, flush=True)
+    else:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
