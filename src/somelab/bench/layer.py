@@ -12,6 +12,7 @@ from somelab.bench.notebook import NotebookExperts
 from somelab.bench.results import OURS, Result, Row, fastest, find, ratio, rows_of, with_ratios
 from somelab.bench.routings import PATTERNS
 from somelab.bench.settings import Settings, Shape, shape_record
+from somelab.bench.shares import sentence, shares
 from somelab.config import ExpertsConfig
 from somelab.core.dispatch import ENGINES
 from somelab.core.experts import ExpertPool
@@ -20,6 +21,7 @@ from somelab.model.feedforward import Dense
 AUTO = "ours (auto)"
 NOTEBOOK = "notebook"
 DENSE = "dense, trained"
+PROFILED = (AUTO, NOTEBOOK, DENSE)
 FORWARD, BOTH = "forward", "forward + backward"
 REPETITIONS = 7
 BUDGET = {FORWARD: 20.0, BOTH: 45.0}
@@ -29,7 +31,7 @@ def run(settings: Settings) -> Result:
     shape, dtype = settings.shape(), settings.compute
     entrants = [*_ours(shape, settings), _dense(shape, dtype), *peers.peers(dtype)]
     products = gemm.gemm_contenders(settings.quick)
-    rows, timings = list[Row](), list[Measured]()
+    rows, timings, profiles = list[Row](), list[Measured](), list[str]()
     for pattern in PATTERNS:
         load = load_of(shape, pattern, dtype)
         passes, problems = _prepared(entrants, load)
@@ -40,6 +42,7 @@ def run(settings: Settings) -> Result:
             measured = measure(contenders, settings.times(REPETITIONS), BUDGET[direction])
             timings.append(measured)
             rows += _rows(case_of(pattern, direction), entrants, passes, problems, measured, differences)
+        profiles += [sentence(f"{name}, {pattern}, {BOTH}", shares(passes[name].run_both)) for name in PROFILED]
     peak = gemm.peaks([measured.timings for measured in timings])
     rows = with_ratios([*rows, *gemm.peak_rows(peak)])
     return Result(
@@ -52,6 +55,7 @@ def run(settings: Settings) -> Result:
             "gemm_peak is the time that the products alone would take at the machine's peak / our time: the share of the peak.",
             f"It counts {shape.frozen_flops / 1e9:.1f} GFLOP: two products forward, two backward, none for gradients of weights.",
             "best_peer is the quickest of the peers, under uniform routing, forward + backward.",
+            *profiles,
         ],
     )
 

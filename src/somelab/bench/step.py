@@ -8,6 +8,7 @@ from somelab.bench.measuring import Contender, measure
 from somelab.bench.notebook import check_notebook_can
 from somelab.bench.results import OURS, Result, Row, ratio, rows_of, with_ratios
 from somelab.bench.settings import Settings
+from somelab.bench.shares import sentence, shares
 from somelab.bench.training import Stepper, dense_decoder, notebook_decoder
 from somelab.config import Config
 from somelab.data.batch import Batch
@@ -36,6 +37,7 @@ def run(settings: Settings) -> Result:
     contenders = [_contender(name, stepper, packed) for name, stepper in steppers.items()]
     contenders.append(_contender(PADDED, steppers[OUR_STEP], padded))
     measured = measure(contenders, settings.times(REPETITIONS), BUDGET)
+    profiles = [sentence(contender.name, shares(contender.run)) for contender in contenders]
     speeds = {name: _speeds(padded if name == PADDED else packed, timing.median) for name, timing in measured.timings.items()}
     kinds = {OUR_STEP: OURS, NOTEBOOK: "notebook", DENSE: "dense", PADDED: "other"}
     notes = {
@@ -54,6 +56,7 @@ def run(settings: Settings) -> Result:
             f"One micro-batch of {num_rows} x {config.model.seq_len} tokens a step, as the trainer takes them; "
             f"the preset accumulates {_accumulated(config, num_rows)} of them.",
             "packed_over_padded compares tokens that carry meaning a second; every other ratio compares times of the same batch.",
+            *profiles,
         ],
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from somelab.native import load as load_native
 from somelab.train.precision import has_native_bf16
 from somelab.train.world import World
 
@@ -30,4 +31,5 @@ def describe(world: World) -> dict[str, Any]:
         "device": str(world.device),
         "num_ranks": world.size,
         "native_bf16": has_native_bf16(world.device.type),
+        "native_kernels": load_native().reason,
     }
