@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow check format bench clean
+.PHONY: setup demo test test-slow check format bench ui clean
 
 setup: .venv/.ready
 
@@ -24,6 +24,8 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/pyright
+	$(BIN)/python ui/schema.py --check
+	$(BIN)/python ui/check.py --rebuild
 
 format: setup
 	$(BIN)/ruff format .
@@ -32,6 +34,11 @@ format: setup
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/somelab bench all --out benchmarks/RESULTS.md
+
+# The page of report and serve. Its build is committed: only those who change it need Node.
+ui: setup
+	$(BIN)/python ui/schema.py
+	cd ui && npm ci --no-audit --no-fund && npm run build
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis

@@ -81,10 +81,14 @@ def _arranged(arguments_type: type, argv: Sequence[str], verb: str) -> list[str]
 
 
 def _flags(arguments_type: type) -> dict[str, bool]:
-    """The verb's flags, and whether each is a switch."""
-    hints = get_type_hints(arguments_type)
+    """The verb's flags, their short forms included, and whether each is a switch."""
+    hints, annotated = get_type_hints(arguments_type), get_type_hints(arguments_type, include_extras=True)
     names = [name for name in hints if name != OVERRIDES and name not in _positional_names(arguments_type)]
-    return {f"--{name.replace('_', '-')}": hints[name] is bool for name in names}
+    flags = {f"--{name.replace('_', '-')}": hints[name] is bool for name in names}
+    for name in names:
+        for note in getattr(annotated[name], "__metadata__", ()):
+            flags |= dict.fromkeys(getattr(note, "aliases", None) or (), hints[name] is bool)
+    return flags
 
 
 def _positional_names(arguments_type: type) -> set[str]:

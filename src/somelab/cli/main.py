@@ -31,6 +31,12 @@ VERBS: dict[str, Verb] = {
     "resume": Verb("somelab.cli.resume", "continue a run that was stopped or killed", "models"),
     "eval": Verb("somelab.cli.evaluate", "measure a trained run: loss, bits per byte, every layer", "models"),
     "generate": Verb("somelab.cli.generate", "continue a prompt, with the experts of each token", "models"),
+    "sweep": Verb("somelab.cli.sweep", "run a series of the seeds over several seeds, into one table", "experiments"),
+    "evidence": Verb("somelab.cli.evidence", "test the claims of the seeds, with a verdict and an interval each", "experiments"),
+    "report": Verb("somelab.cli.report", "write one page that shows runs from the inside, and figures for papers", "models"),
+    "serve": Verb("somelab.cli.serve", "show runs in a browser while they train", "models"),
+    "adapt": Verb("somelab.cli.adapt", "read other text while keys move, beside frozen ones", "models"),
+    "continual": Verb("somelab.cli.continual", "learn kinds of text one after another, and what is forgotten", "models"),
     "doctor": Verb("somelab.cli.doctor", "say what this machine can do and what is missing", "this machine"),
     "bench": Verb("somelab.cli.bench", "measure speed and memory, beside the notebooks' way and peers", "this machine"),
 }

@@ -1,0 +1,1 @@
+"""From run folders to numbers: usage, combinations, maps of the keys, traces, guilds, drift, intervals over seeds."""

@@ -1,0 +1,83 @@
+"""Key snapshots of a run folder as arrays over time: the raw material of maps, usage histograms and drift.
+
+Shape letters: F frames (snapshots), E experts, D model width."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from somelab.errors import SomelabError
+from somelab.runs import RunFolder
+
+NAME = re.compile(r"step-(\d+)\.safetensors")
+FLOAT = np.float32
+
+
+class SnapshotError(SomelabError):
+    """A snapshot that is not what training wrote."""
+
+
+@dataclass(frozen=True)
+class LayerHistory:
+    """One layer's keys over training."""
+
+    steps: list[int]
+    keys_FED: NDArray[np.float32]
+    usage_FE: NDArray[np.float32]
+    """Moving average of choices per step."""
+    mass_FE: NDArray[np.float32]
+    born_FE: NDArray[np.int32]
+    """Step at which each key was born; grows where one is reborn."""
+
+    @property
+    def num_experts(self) -> int:
+        return self.keys_FED.shape[1]
+
+
+def snapshot_files(run: RunFolder) -> dict[int, Path]:
+    """Snapshots by step. Names of other files, such as those still being written, are passed over."""
+    if not run.keys.is_dir():
+        return {}
+    found = ((NAME.fullmatch(path.name), path) for path in run.keys.iterdir())
+    return dict(sorted((int(match[1]), path) for match, path in found if match))
+
+
+def read_history(run: RunFolder) -> list[LayerHistory]:
+    """Every layer over all snapshots; none where the run took none."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    frames: dict[int, dict[str, NDArray[Any]]] = {}
+    for step, path in snapshot_files(run).items():
+        try:
+            frames[step] = load_file(path)
+        except FileNotFoundError:
+            continue  # a resumed run has just removed what came after its checkpoint
+        except (SafetensorError, OSError, ValueError) as error:
+            raise SnapshotError(f"{path}: is damaged ({_first_line(error)}); remove it, the others can be read") from None
+    if not frames:
+        return []
+    num_layers = sum(name.endswith(".keys") for name in next(iter(frames.values())))
+    try:
+        return [_layer(frames, layer) for layer in range(num_layers)]
+    except (KeyError, ValueError) as error:
+        raise SnapshotError(f"{run.keys}: snapshots do not fit together ({_first_line(error)}); remove the odd one") from None
+
+
+def _layer(frames: dict[int, dict[str, NDArray[Any]]], layer: int) -> LayerHistory:
+    def over_time(name: str, dtype: Any) -> NDArray[Any]:
+        return np.stack([frame[f"{layer}.{name}"] for frame in frames.values()]).astype(dtype)
+
+    return LayerHistory(
+        list(frames), over_time("keys", FLOAT), over_time("usage", FLOAT), over_time("mass", FLOAT), over_time("born", np.int32)
+    )
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

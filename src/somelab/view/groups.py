@@ -1,0 +1,126 @@
+"""Several runs on one page: names that do not clash, groups over seeds, and what the seeds published for their presets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from somelab import __version__
+from somelab.analysis.compare import likeness_of, spread
+from somelab.config import PRESETS, preset
+from somelab.runs import RunFolder
+from somelab.view.heavy import Options, Progress, complete_run
+from somelab.view.packing import number
+from somelab.view.payload import UNREADABLE
+from somelab.view.schema import FORMAT, Final, Group, Interval, Page, Published, PublishedEpoch, Run
+
+NOT_FIGURES = ("step", "tokens")
+
+
+def page_of(paths: Sequence[Path], options: Options | None = None, progress: Progress | None = None, title: str = "") -> Page:
+    """Everything about some runs."""
+    ids = run_ids(paths)
+    runs = [complete_run(path, run_id, options, progress) for path, run_id in zip(paths, ids, strict=True)]
+    return page_with(runs, title)
+
+
+def page_with(runs: Sequence[Run], title: str = "") -> Page:
+    """A page around runs that are already read."""
+    return Page(
+        format=FORMAT,
+        made_by_version=__version__,
+        made_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        title=title or ", ".join(run.name for run in runs[:3]) + (f" and {len(runs) - 3} more" if len(runs) > 3 else ""),
+        runs=list(runs),
+        groups=groups_of(runs),
+        published=published_of(runs),
+    )
+
+
+def run_ids(paths: Sequence[Path]) -> list[str]:
+    """A name for each run, safe in an address; those that clash are numbered."""
+    taken: set[str] = set()
+    ids: list[str] = []
+    for path in paths:
+        name = re.sub(r"[^\w.-]+", "-", path.resolve().name).strip(".-") or "run"
+        made, count = name, 2
+        while made in taken:
+            made, count = f"{name}-{count}", count + 1
+        taken.add(made)
+        ids.append(made)
+    return ids
+
+
+def groups_of(runs: Sequence[Run]) -> list[Group]:
+    """Runs that are equal but for the seed, by what their folders say now; a run alone is a group of one."""
+    members: dict[str, list[Run]] = {}
+    for run in runs:
+        if run.status in ("foreign", "broken"):
+            continue
+        try:
+            members.setdefault(likeness_of(RunFolder(run.path)), []).append(run)
+        except UNREADABLE:
+            continue  # its own entry says what is wrong with it
+    return [_group(place, alike) for place, alike in enumerate(members.values())]
+
+
+def _counted(runs: Sequence[Run]) -> tuple[list[Run], bool]:
+    """The runs that an interval over seeds may be of: finished, and each seed once, since a repeated run is no new evidence.
+
+    Where none is finished: all of them, and False."""
+    by_seed: dict[int | None, Run] = {}
+    for run in runs:
+        if run.status == "finished":
+            by_seed.setdefault(run.seed, run)
+    return (list(by_seed.values()), True) if by_seed else (list(runs), False)
+
+
+def _group(place: int, runs: Sequence[Run]) -> Group:
+    first = runs[0]
+    counted, comparable = _counted(runs)
+    label = first.preset or first.feed_forward or "run"
+    name = label if first.scale in (None, "full") else f"{label} {first.scale}"
+    figures: dict[str, Interval] = {}
+    for field in Final.model_fields:
+        values = [number(getattr(run.final, field)) if run.final else None for run in counted]
+        if field not in NOT_FIGURES and any(value is not None for value in values):
+            found = spread(values)
+            known = sum(value is not None for value in values)
+            mean, low, high = (number(value) for value in (found.mean, found.low, found.high))
+            low, high = (low, high) if comparable else (None, None)
+            figures[field] = Interval(mean=mean, low=low, high=high, num=known, values=found.values)
+    seeds = [run.seed for run in runs if run.seed is not None]
+    ids = [run.id for run in runs]
+    return Group(id=f"group-{place}", name=name, run_ids=ids, seeds=seeds, preset=first.preset, scale=first.scale, figures=figures)
+
+
+def published_of(runs: Sequence[Run]) -> list[Published]:
+    """The seeds' own figures for the presets that occur, each once."""
+    found: list[Published] = []
+    for name in dict.fromkeys(run.preset for run in runs if run.preset in PRESETS):
+        assert name is not None
+        chosen = preset(name)
+        figures = chosen.published
+        if figures is None:
+            continue
+        names = ("train_loss", "val_loss", "val_ppl", "seed_ppl", "gini", "entropy_bits")
+        epochs = [
+            PublishedEpoch(epoch=int(epoch.get("epoch", 0)), **{key: number(epoch.get(key)) for key in names})
+            for epoch in figures.epochs
+        ]
+        found.append(
+            Published(
+                preset=name,
+                title=chosen.title,
+                source=chosen.source,
+                total_millions=figures.total,
+                trainable_millions=figures.trainable,
+                steps=figures.steps,
+                epochs=epochs,
+                final={key: float(value) for key, value in figures.final.items()},
+                note=figures.note,
+            )
+        )
+    return found

@@ -1,0 +1,23 @@
+"""One trained run for the whole session; prepared data and maps go to a folder of the session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.builders import train_run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOMELAB_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+        yield
+
+
+@pytest.fixture(scope="session")
+def some_run(tmp_path_factory: pytest.TempPathFactory, cache: None) -> Path:
+    """A SoME run on built-in stories: 3 layers of 8 experts, 2 per token, 7 snapshots. Do not change it; copy it."""
+    return train_run(tmp_path_factory.mktemp("runs") / "stories")
