@@ -58,7 +58,7 @@ def from_yaml(path: str | Path) -> Config:
     """The configuration in a YAML file, as `to_yaml` writes it or shorter: what the file leaves out takes its default."""
     path = Path(path)
     try:
-        tree = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
+        tree = yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeys)
     except OSError as error:
         problem = "there is no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
         raise ConfigError("config file", str(path), problem, "give the path of a YAML file") from None
@@ -187,7 +187,7 @@ def _yaml_problem(error: yaml.YAMLError) -> str:
     return f"line {mark.line + 1}: {problem}" if mark else problem
 
 
-class _UniqueKeys(yaml.SafeLoader):
+class UniqueKeys(yaml.SafeLoader):
     """A safe loader that refuses a key given twice; YAML itself would keep the last and hide the first."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:

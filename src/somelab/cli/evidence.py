@@ -1,0 +1,135 @@
+"""`somelab evidence`: every claim of the seeds as an experiment with a verdict, an interval and the command that repeats it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from somelab.errors import ConfigError
+
+if TYPE_CHECKING:
+    from somelab.experiments.ledger import Ledger
+
+STORE = Path("runs/evidence")
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Train the arms that the claims need, each once, and write what they say: supported, refuted or undecided.
+
+    Verdicts are computed from run folders. What is finished is not trained again; Ctrl-C, or the end of a budget, saves and
+    stops, and the same command goes on. Arms come in an order in which a budget answers the most claims."""
+
+    claims: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[CLAIM ...]", help_behavior_hint="")] = ()
+    """Which claims; without any: all."""
+    list: bool = False
+    """Show the claims, what is done of them, and how long the rest will take."""
+    report: bool = False
+    """Train nothing: write the page from the runs that there are."""
+    scale: Literal["micro", "mini"] = "micro"
+    """How large the arms are."""
+    seeds: Annotated[int, tyro.conf.arg(metavar="N", help_behavior_hint="(default: 3)")] = 3
+    """How many seeds each arm has, from 0 on."""
+    data: Annotated[str | None, tyro.conf.arg(metavar="DATA", help_behavior_hint="")] = None
+    """The text to train on. Without it: what the store was begun with, else tinystories."""
+    budget: Annotated[float | None, tyro.conf.arg(metavar="MINUTES", help_behavior_hint="")] = None
+    """Stop after so many minutes."""
+    workers: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
+    """Runs beside each other. Without it: one a core, with one thread each."""
+    out: Annotated[Path, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="(default: runs/evidence)")] = STORE
+    """The store of all runs of the ledger."""
+    write: Annotated[Path | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None
+    """The page to write. Without it: docs/evidence.md in a checkout of somelab, else evidence.md in the store."""
+    json: bool = False
+    """Print the ledger for programs."""
+
+
+def run(arguments: Arguments) -> int:
+    from somelab.cli.terminal import print_json
+    from somelab.experiments.claims import claims_named
+    from somelab.experiments.ledger import Ledger
+    from somelab.experiments.plan import seeds_of
+
+    if arguments.budget is not None and arguments.budget <= 0:
+        raise ConfigError("budget", arguments.budget, "is not more than 0", "give a number of minutes")
+    claims = claims_named(arguments.claims)
+    ledger = Ledger(arguments.out, claims, arguments.scale, seeds_of(arguments.seeds), arguments.data)
+    if arguments.list:
+        _list(ledger, arguments.json)
+        return 0
+    interrupted = failed = False
+    if not arguments.report:
+        from somelab.cli.summary import progress_printer
+
+        driven = ledger.run(minutes=arguments.budget, num_workers=arguments.workers, report=progress_printer())
+        interrupted, failed = driven.interrupted and arguments.budget is None, bool(driven.failed)
+    target = _write(arguments)
+    if arguments.json:
+        from somelab.experiments.ledger_page import records
+
+        print_json(records([ledger]))
+    else:
+        _print(ledger)
+        print(f"\npage: {target}")
+    return 130 if interrupted else 1 if failed else 0
+
+
+def _write(arguments: Arguments) -> Path:
+    """The page has all claims at all scales that the store holds, whichever were asked for now."""
+    from somelab.experiments.claims import CLAIMS
+    from somelab.experiments.ledger import SCALES, Ledger, stored_seeds
+    from somelab.experiments.ledger_page import page
+    from somelab.runs import atomic
+
+    ledgers = [
+        Ledger(arguments.out, [*CLAIMS.values()], scale, stored_seeds(arguments.out, scale, arguments.seeds), arguments.data)
+        for scale in SCALES
+    ]
+    target = arguments.write or (Path("docs/evidence.md") if _in_checkout() else arguments.out / "evidence.md")
+    with atomic.explained(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    atomic.write_text(target, page(ledgers))
+    return target
+
+
+def _in_checkout() -> bool:
+    return Path("src/somelab/experiments").is_dir() and Path("docs").is_dir()
+
+
+def _print(ledger: Ledger) -> None:
+    from somelab.cli.terminal import console, table
+    from somelab.experiments.ledger_page import telling_figures
+
+    shown = table("claim", "verdict", "what was measured", "effect", "95 % interval", "seeds", numbers=("effect", "seeds"))
+    for result in ledger.results():
+        shown.add_row(result.claim.id, result.verdict, *telling_figures(result), str(result.num_seeds or ""))
+    console().print(shown)
+
+
+def _list(ledger: Ledger, as_json: bool) -> None:
+    from somelab.cli.terminal import console, print_json, table
+    from somelab.experiments.drive import room
+    from somelab.experiments.ledger_page import listing
+    from somelab.train.views import duration
+
+    rows = listing(ledger)
+    cost = ledger.cost(ledger.claims)
+    workers, _ = room(None)
+    if as_json:
+        print_json({"claims": rows, "runs": cost.num_runs, "finished": cost.num_finished, "core_seconds_left": cost.seconds_left})
+        return
+    shown = table(
+        "claim", "what it says", "runs", "core-min left", "verdict", numbers=("runs", "core-min left"), wrapped=("what it says",)
+    )
+    for row in rows:
+        runs = f"{row['finished']}/{row['runs']}"
+        shown.add_row(row["id"], row["sentence"], runs, f"{row['core_minutes_left']:.0f}", row["verdict"])
+    console().print(shown)
+    print(
+        f"\n{len(rows)} claims at {ledger.scale} scale with {len(ledger.seeds)} seeds: {cost.num_runs} runs of shared arms, "
+        f"{cost.num_finished} finished.\nThe whole takes about {duration(cost.seconds)} of one core; what is left "
+        f"{duration(cost.seconds_left)}, on the {workers} cores here about {duration(cost.seconds_left / workers)}."
+    )

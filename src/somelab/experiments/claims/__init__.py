@@ -1,0 +1,27 @@
+"""The claims of the seeds, one entry each: sentence, source, arms, measure, direction, rule, caveat.
+What became of them is computed from run folders and never written here."""
+
+from somelab.errors import ConfigError, nearest
+from somelab.experiments.claims import backbone, data, pool, questions, routing, rules
+from somelab.experiments.claims.claim import Claim, Test
+
+TOPICS: dict[str, tuple[Claim, ...]] = {
+    "The questions that the seeds never ask": questions.CLAIMS,
+    "Width and depth": backbone.CLAIMS,
+    "The pool": pool.CLAIMS,
+    "The router": routing.CLAIMS,
+    "Knowledge Gravity": rules.CLAIMS,
+    "Data": data.CLAIMS,
+}
+CLAIMS: dict[str, Claim] = {claim.id: claim for claims in TOPICS.values() for claim in claims}
+
+
+def claims_named(names: tuple[str, ...]) -> list[Claim]:
+    """The claims of these names; all where none is given."""
+    for name in names:
+        if name not in CLAIMS:
+            raise ConfigError("claim", name, "is not in the ledger", nearest(name, CLAIMS) + " (`somelab evidence --list`)")
+    return [CLAIMS[name] for name in dict.fromkeys(names)] if names else list(CLAIMS.values())
+
+
+__all__ = ["CLAIMS", "TOPICS", "Claim", "Test", "claims_named"]

@@ -1,0 +1,121 @@
+"""The arms of the ledger by name: each is defined once, trained once, and serves every claim that names it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from somelab.config import Config
+from somelab.experiments.claims.shell import LedgerScale, Settings, dense_width, gain_for, middle_band, resolved, shell, times
+
+
+@dataclass(frozen=True)
+class ArmRecipe:
+    """A preset in the ledger's shell and what is changed in it."""
+
+    settings: Settings = field(default_factory=dict[str, Any])
+    preset: str = "a1"
+    builtin: bool = False
+    """Trained on the built-in corpus, whose words have true labels."""
+    probes: tuple[str, ...] = ()
+
+    def config(self, scale: LedgerScale, source: str) -> Config:
+        return resolved(shell(self.preset, scale, "builtin" if self.builtin else source), self.settings)
+
+
+def _depth(layers: int, **more: Any) -> ArmRecipe:
+    """The seeds' own number of layers at the scale's width: a scaled-down depth could not collapse. Their learning rate and its
+    missing warm-up stay too, since both bear on whether a deep post-norm model learns."""
+    changes = {name.replace("__", "."): value for name, value in more.items()}
+    return ArmRecipe({"model.num_layers": layers, "train.learning_rate": 6e-4, "train.warmup_fraction": 0.0, **changes})
+
+
+FIXED: Settings = {"gravity.keys": "fixed"}
+HALF_BATCH: Settings = {**times(0.5, "train.batch_size"), **times(2, "train.steps", "gravity.warmup_steps", "train.eval_every")}
+DOUBLE_BATCH: Settings = {**times(2, "train.batch_size"), **times(0.5, "train.steps", "gravity.warmup_steps", "train.eval_every")}
+PADDED: Settings = {"data.layout": "pad", "data.padding_in_loss": True}
+MORE_EXPERTS: Settings = times(8, "experts.num_experts")
+# A run here has a fifth of the published steps: five times the decay carries an unused key as far.
+FAST_DECAY: Settings = times(5, "gravity.delta")
+# No query network: the token itself is the query, and only gravity can learn to route. A trained read-out over frozen features.
+TOKENS: Settings = {
+    "router.kind": "none",
+    "router.temperature": 0.1,
+    "router.learnable_temperature": True,
+    "experts.init": "unit",
+    "experts.trainability": "readout",
+}
+TAMED: Settings = {
+    "router.centre_queries": True,
+    "gravity.attraction_by": "winner",
+    "gravity.peer_pull": False,
+    "gravity.decay": False,
+    "gravity.load_bias": 0.01,
+}
+
+ARMS: dict[str, ArmRecipe] = {
+    "base": ArmRecipe(probes=("gravity-cost",)),
+    # backbone
+    "wide": ArmRecipe(times(4 / 3, "model.d_model")),
+    "depth-8": _depth(8),
+    "depth-10": _depth(10),
+    "depth-12": _depth(12),
+    "depth-16": _depth(16),
+    "depth-16-d1": _depth(16, gravity__beta_layers=(1.0, 0.5)),
+    "depth-16-d2": _depth(16, gravity__frozen_layers=(False, True)),
+    "depth-16-d3": _depth(16, router__grounding=0.1),
+    # pool
+    "experts-x2": ArmRecipe(times(2, "experts.num_experts")),
+    "experts-x4": ArmRecipe(times(4, "experts.num_experts")),
+    "experts-x8": ArmRecipe(MORE_EXPERTS),
+    "top-x2": ArmRecipe(times(2, "experts.top_k")),
+    "top-x4": ArmRecipe(times(4, "experts.top_k")),
+    "experts-x8-top-x4": ArmRecipe({**MORE_EXPERTS, **times(4, "experts.top_k")}),
+    "experts-1.5-wide": ArmRecipe(times(1.5, "experts.d_ffn")),
+    "experts-2-wide": ArmRecipe(times(2, "experts.d_ffn")),
+    "init-sparse": ArmRecipe({"experts.init": "sparse"}),
+    "init-orthogonal": ArmRecipe({"experts.init": "orthogonal"}),
+    "init-sparse-matched": ArmRecipe({"experts.init": "sparse", "experts.output_gain": gain_for("sparse")}),
+    "init-orthogonal-matched": ArmRecipe({"experts.init": "orthogonal", "experts.output_gain": gain_for("orthogonal")}),
+    "lora-4": ArmRecipe({"experts.trainability": "lora", "experts.lora_rank": 4}),
+    "lora-8": ArmRecipe({"experts.trainability": "lora", "experts.lora_rank": 8}),
+    "full-training": ArmRecipe({"experts.trainability": "full"}),
+    # router
+    "experts-x8-linear": ArmRecipe({**MORE_EXPERTS, "router.kind": "linear"}),
+    "experts-x8-narrow-mlp": ArmRecipe({**MORE_EXPERTS, "router.width": 0.5}),
+    "top-k-warmup": ArmRecipe({"router.top_k_warmup": 0.15, "router.top_k_ramp": 0.05}),
+    "learned-temperature": ArmRecipe({"router.learnable_temperature": True}),
+    "entropy-band": ArmRecipe({"router.learnable_temperature": True, "router.entropy_band": middle_band}),
+    "balance-loss": ArmRecipe({"router.balance_loss": 0.01}),
+    "fixed-keys-balance-loss": ArmRecipe({**FIXED, "router.balance_loss": 0.01}),
+    # gravity
+    "no-peer-pull": ArmRecipe({"gravity.peer_pull": False}),
+    "builtin": ArmRecipe(builtin=True, probes=("guild-meaning",)),
+    "builtin-no-peer-pull": ArmRecipe({"gravity.peer_pull": False}, builtin=True, probes=("guild-meaning",)),
+    "builtin-fixed-keys": ArmRecipe(FIXED, builtin=True, probes=("guild-meaning",)),
+    "beta-constant": ArmRecipe({"gravity.beta": 3e-3}),
+    "beta-annealed": ArmRecipe({"gravity.beta": 3e-3, "gravity.beta_final": 5e-4}),
+    "half-the-tokens": ArmRecipe({"gravity.token_fraction": 0.5}),
+    "every-other-step": ArmRecipe({"gravity.every": 2}),
+    "v3.5": ArmRecipe(FAST_DECAY, preset="v3.5"),
+    "v3.5-no-decay": ArmRecipe({"gravity.decay": False}, preset="v3.5"),
+    "v6": ArmRecipe(FAST_DECAY, preset="v6"),
+    "v6-no-decay": ArmRecipe({"gravity.decay": False}, preset="v6"),
+    "v7": ArmRecipe(FAST_DECAY, preset="v7"),
+    # data
+    "padded": ArmRecipe(PADDED),
+    "padded-length-x4": ArmRecipe({**PADDED, **times(4, "model.seq_len"), **times(0.25, "train.batch_size")}),
+    "length-x4": ArmRecipe({**times(4, "model.seq_len"), **times(0.25, "train.batch_size")}),
+    "batch-half": ArmRecipe(HALF_BATCH),
+    "batch-double": ArmRecipe(DOUBLE_BATCH),
+    "batch-half-fixed-keys": ArmRecipe({**HALF_BATCH, **FIXED}),
+    "batch-double-fixed-keys": ArmRecipe({**DOUBLE_BATCH, **FIXED}),
+    # what the seeds do not ask
+    "no-ffn": ArmRecipe({"model.feed_forward": "none"}),
+    "fixed-keys": ArmRecipe(FIXED),
+    "gradient-keys": ArmRecipe({"gravity.keys": "gradient"}),
+    "dense-equal": ArmRecipe({"model.feed_forward": "dense", "model.d_dense": dense_width}),
+    "tokens-fixed": ArmRecipe({**TOKENS, **FIXED}),
+    "tokens-published-gravity": ArmRecipe(TOKENS),
+    "tokens-tamed-gravity": ArmRecipe({**TOKENS, **TAMED}),
+}

@@ -1,0 +1,165 @@
+"""The evidence ledger: one store of arms for all claims, the order in which a budget answers most of them, and the verdicts.
+
+STORE/ledger.json                      which text the arms were trained on
+STORE/micro/base-1f2e3d4c/seed-0/      a run folder; the digits name its configuration, so that a changed arm is a new one"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from somelab.config import override
+from somelab.errors import SomelabError
+from somelab.experiments.claims import Claim
+from somelab.experiments.claims.arms import ARMS
+from somelab.experiments.claims.shell import NUM_STEPS, LedgerScale
+from somelab.experiments.drive import Driven, Prepared, drive, executor_of, prepared_jobs, room
+from somelab.experiments.estimate import Size, measured_speed, seconds_of, size_of
+from somelab.experiments.figures import figures_of
+from somelab.experiments.job import JobOutcome, read_outcome, state_of
+from somelab.experiments.plan import Job, identity, with_seed
+from somelab.experiments.verdict import ClaimResult, Figures, judge
+from somelab.runs import RunFolder, atomic
+
+SCALES: tuple[LedgerScale, ...] = ("micro", "mini")
+DEFAULT_DATA = "tinystories"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a claim needs, in seconds of one core."""
+
+    num_runs: int
+    num_finished: int
+    seconds: float
+    """Of all its runs."""
+    seconds_left: float
+    """Of those that are not finished."""
+
+
+class Ledger:
+    """Claims at one scale with some seeds, over a store of runs."""
+
+    def __init__(self, store: Path, claims: Sequence[Claim], scale: LedgerScale, seeds: tuple[int, ...], data: str | None) -> None:
+        self.store, self.claims, self.seeds = store, list(claims), seeds
+        self.scale: LedgerScale = scale
+        self.data = data or stored_data(store) or DEFAULT_DATA
+        names = dict.fromkeys(arm for claim in self.claims for arm in claim.arms)
+        self.jobs: dict[tuple[str, int], Job] = {}
+        self.sizes: dict[str, Size] = {}
+        for name in names:
+            for job in self._jobs_of(name):
+                self.jobs[job.key] = job
+            self.sizes[name] = size_of(self.jobs[name, seeds[0]], _num_steps(self.jobs[name, seeds[0]]))
+        self.finished = {key for key, job in self.jobs.items() if state_of(job) == "finished"}
+
+    def _jobs_of(self, name: str) -> list[Job]:
+        from somelab.train.session import anchored
+
+        recipe = ARMS[name]
+        config = anchored(recipe.config(self.scale, self.data))
+        folder = self.store / self.scale / f"{name}-{identity(override(config, {'train.seed': 0}))[:8]}"
+        return [
+            Job(name, seed, with_seed(config, seed), folder / f"seed-{seed}", recipe.probes, recipe.preset, self.scale)
+            for seed in self.seeds
+        ]
+
+    def seconds(self, key: tuple[str, int], speed: float) -> float:
+        """CPU seconds of a job: what it took where it is finished, else the estimate."""
+        outcome = read_outcome(self.jobs[key]) if key in self.finished else None
+        return outcome.cpu_seconds if outcome is not None else seconds_of(self.sizes[key[0]], speed)
+
+    def speed(self) -> float:
+        return measured_speed([(job, self.sizes[job.arm]) for job in self.jobs.values()])
+
+    def cost(self, claims: Sequence[Claim]) -> Cost:
+        """What these claims need together; shared arms count once."""
+        keys = [key for key in self.jobs if any(key[0] in claim.arms for claim in claims)]
+        speed = self.speed()
+        seconds = {key: self.seconds(key, speed) for key in keys}
+        left = sum(value for key, value in seconds.items() if key not in self.finished)
+        return Cost(len(keys), sum(key in self.finished for key in keys), sum(seconds.values()), left)
+
+    def order(self) -> list[Job]:
+        """All jobs, those first that complete a claim at the least further cost: a budget then answers the most claims."""
+        speed = self.speed()
+        seconds = {key: self.seconds(key, speed) for key in self.jobs}
+        ordered: dict[tuple[str, int], Job] = {key: self.jobs[key] for key in self.jobs if key in self.finished}
+        waiting = list(self.claims)
+        while waiting:
+
+            def further(claim: Claim) -> float:
+                return sum(seconds[key] for key in self.jobs if key[0] in claim.arms and key not in ordered)
+
+            nearest = min(waiting, key=further)  # the first of equals, in the ledger's order
+            waiting.remove(nearest)
+            ordered.update({(arm, seed): self.jobs[arm, seed] for seed in self.seeds for arm in nearest.arms})
+        return list(ordered.values())
+
+    def run(
+        self, *, minutes: float | None = None, num_workers: int | None = None, report: Callable[[str, int], None] | None = None
+    ) -> Driven:
+        """Train and probe what is missing, for so many minutes at most; what is not done then goes on in the next call."""
+        with atomic.explained(self.store):
+            self.store.mkdir(parents=True, exist_ok=True)
+        num_workers, num_threads = room(num_workers)
+        looked_at: list[Prepared] = prepared_jobs(self.order(), report)
+        atomic.write_text(self.store / "ledger.json", json.dumps({"data": _whole_path(self.data)}, indent=1) + "\n")
+        driven = drive(
+            looked_at, executor_of("local", num_workers, num_threads), num_workers, None if minutes is None else 60 * minutes
+        )
+        self.finished = {key for key, job in self.jobs.items() if state_of(job) == "finished"}
+        return driven
+
+    def results(self) -> list[ClaimResult]:
+        """Every claim's verdict from the run folders as they are."""
+        figures: dict[str, Figures] = {}
+        for arm, seed in sorted(self.finished):
+            figures[arm] = {**figures.get(arm, {}), seed: figures_of(RunFolder(self.jobs[arm, seed].folder))}
+        failed = {job.arm: outcome.reason for job in self.jobs.values() if (outcome := _failure(job)) is not None}
+        results = [judge(claim, figures, self.scale) for claim in self.claims]
+        return [self._with_failures(result, failed) for result in results]
+
+    def _with_failures(self, result: ClaimResult, failed: dict[str, str]) -> ClaimResult:
+        notes = [f"{arm} failed: {failed[arm].partition(';')[0]}" for arm in result.claim.arms if arm in failed]
+        return replace(result, note="; ".join([*([result.note] if result.note else []), *notes])) if notes else result
+
+
+def _failure(job: Job) -> JobOutcome | None:
+    outcome = read_outcome(job)
+    return outcome if outcome is not None and outcome.status == "failed" else None
+
+
+def _num_steps(job: Job) -> int:
+    steps = job.config.train.steps
+    assert steps is not None, "arms of the ledger are equal in steps, not in epochs or minutes"
+    return steps
+
+
+def _whole_path(data: str) -> str:
+    """A text file by its whole path, so that the store can be gone on with from any folder."""
+    return str(Path(data).resolve()) if Path(data).exists() else data
+
+
+def stored_data(store: Path) -> str | None:
+    """The text that a store was begun with; None where there is no store."""
+    try:
+        return str(json.loads((store / "ledger.json").read_text(encoding="utf-8"))["data"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError) as error:
+        raise SomelabError(f"{store}/ledger.json: cannot be read ({error}); restore it, or name another store with --out") from None
+
+
+def stored_seeds(store: Path, scale: str, least: int) -> tuple[int, ...]:
+    """All seeds that a store has at a scale, and at least the first ones: verdicts use what there is."""
+    found = {int(path.name.removeprefix("seed-")) for path in (store / scale).glob("*/seed-*") if path.is_dir()}
+    return tuple(sorted(found | set(range(least))))
+
+
+def num_tokens(scale: LedgerScale) -> int:
+    """What an arm of the ledger is trained on."""
+    config = ARMS["base"].config(scale, "builtin")
+    return NUM_STEPS[scale] * config.train.batch_size * config.model.seq_len

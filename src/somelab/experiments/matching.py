@@ -1,0 +1,55 @@
+"""Like for like: the dense width that trains as many weights as a SoME layer, and the gain that makes answers equally loud.
+
+Shape letters: T tokens, D model width, K experts per token."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from somelab.config import Config, override
+
+TOKENS = 512
+
+
+def equal_dense_width(config: Config) -> int:
+    """The d_dense whose dense model trains as many weights as this configuration, as nearly as a whole number can."""
+    from somelab.model.count import count_parameters
+
+    wanted = count_parameters(config).trainable
+
+    def trained(width: int) -> int:
+        return count_parameters(override(config, {"model.feed_forward": "dense", "model.d_dense": width})).trainable
+
+    # The count is a straight line in the width: two points give it.
+    first, second = trained(1), trained(2)
+    return max(1, round(1 + (wanted - first) / (second - first)))
+
+
+def matched_gain(config: Config, init: str) -> float:
+    """The output_gain with which experts of another initialiser answer as loudly as this configuration's own.
+
+    To three digits: the figure is part of the configuration, and must not depend on the last bit of a machine."""
+    ratio = _answer_rms(config, config.experts.init) / _answer_rms(config, init)
+    return float(f"{config.experts.output_gain * ratio:.3g}")
+
+
+def _answer_rms(config: Config, init: str) -> float:
+    experts = config.experts
+    return _measured_rms(config.model.d_model, experts.d_ffn, experts.top_k, init)
+
+
+@lru_cache
+def _measured_rms(d_model: int, d_ffn: int, top_k: int, init: str) -> float:
+    """Root mean square of the mean answer of K experts to tokens of rms 1."""
+    import torch
+
+    from somelab.config import ExpertsConfig
+    from somelab.core.experts import ExpertPool
+
+    config = ExpertsConfig.model_validate({"num_experts": top_k, "top_k": top_k, "d_ffn": d_ffn, "init": init})
+    pool = ExpertPool(d_model, config, seed=0, layer=0)
+    x_TD = torch.randn(TOKENS, d_model, generator=torch.Generator().manual_seed(0))
+    indices_TK = torch.arange(top_k).expand(TOKENS, top_k).contiguous()
+    gates_TK = torch.full((TOKENS, top_k), 1 / top_k)
+    with torch.no_grad():
+        return float(pool(x_TD, indices_TK, gates_TK).square().mean().sqrt())

@@ -1,0 +1,217 @@
+"""Every claim is an experiment that can be run: its arms are valid, each trained once, and like for like."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from somelab.config import Config
+from somelab.errors import ConfigError
+from somelab.experiments.claims import CLAIMS, TOPICS, claims_named
+from somelab.experiments.claims.arms import ARMS
+from somelab.experiments.claims.shell import NUM_STEPS
+from somelab.experiments.figures import LAYER_MEANS
+from somelab.experiments.matching import equal_dense_width, matched_gain
+from somelab.experiments.plan import NAME, identity
+from somelab.experiments.probes import PROBES
+from somelab.model.count import count_parameters
+
+SCALES = ("micro", "mini")
+# What the issue that began the ledger asks for, one entry or more each.
+ASKED = [
+    "wider-is-better",
+    "deeper-is-better",
+    "sixteen-layers-collapse",
+    "d1-rescues-depth",
+    "d2-rescues-depth",
+    "d3-rescues-depth",
+    "more-experts-concentrate-use",
+    "k-should-grow-with-e",
+    "mlp-router-beats-linear",
+    "init-order-as-published",
+    "init-order-at-equal-size",
+    "peer-pull-forms-guilds",
+    "guilds-mean-something",
+    "decay-keeps-experts-alive",
+    "clamp-lowers-gini",
+    "longer-sequences-as-published",
+    "longer-sequences-on-meaning",
+    "smaller-batches-help",
+    "half-the-tokens-suffice",
+    "every-other-step-saves-time",
+    "k1-warm-up-helps",
+    "beta-annealing-helps",
+    "k-times-f-constant",
+    "lora-gains-most-of-full",
+    "balancing-loss-fights-gravity",
+    "learned-temperature-helps",
+    "entropy-band-helps",
+    "some-beats-no-layer",
+    "moving-keys-beat-fixed",
+    "moving-keys-beat-gradient",
+    "some-beats-equal-dense",
+]
+MEASURES = {
+    *LAYER_MEANS,
+    "val_loss",
+    "seed_loss",
+    "crowding",
+    "late_respawns",
+    "saving_every_other_step",
+    "guild_nmi_beyond_shuffled",
+    "guild_nmi_beyond_words",
+}
+
+
+@cache
+def config_of(arm: str, scale: str = "micro") -> Config:
+    return ARMS[arm].config(scale, "stories.txt")  # type: ignore[arg-type]
+
+
+def num_positions(config: Config) -> int:
+    assert config.train.steps is not None
+    return config.train.steps * config.train.batch_size * config.model.seq_len
+
+
+def test_the_ledger_has_every_claim_that_was_asked_for() -> None:
+    assert set(ASKED) <= set(CLAIMS)
+    assert sum(len(claims) for claims in TOPICS.values()) == len(CLAIMS)
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
+def test_a_claim_says_all_that_a_reader_needs(claim: object) -> None:
+    found = CLAIMS[claim.id]  # type: ignore[attr-defined]
+    assert NAME.fullmatch(found.id)
+    assert found.sentence
+    assert not found.sentence.endswith(".")
+    assert found.source
+    assert found.caveat.endswith(".")
+    assert found.tests
+    assert any(not test.premise for test in found.tests)
+    for test in found.tests:
+        assert test.smallest > 0
+        assert test.measure in MEASURES
+        assert set(test.contrast) <= set(ARMS)
+        # A comparison has weights that cancel; a single arm is held against a bar.
+        assert len(test.contrast) == 1 or sum(test.contrast.values()) == pytest.approx(0)
+        assert len(test.contrast) > 1 or test.rule in ("at most", "at least")
+
+
+def test_every_arm_serves_a_claim_and_is_trained_once() -> None:
+    assert {arm for claim in CLAIMS.values() for arm in claim.arms} == set(ARMS)
+    for scale in SCALES:
+        identities = {arm: identity(config_of(arm, scale)) for arm in ARMS}
+        assert len(set(identities.values())) == len(ARMS), scale
+    assert {probe for recipe in ARMS.values() for probe in recipe.probes} == set(PROBES)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_all_arms_see_the_same_number_of_tokens(scale: str) -> None:
+    base = config_of("base", scale)
+    for arm in ARMS:
+        config = config_of(arm, scale)
+        wanted = (
+            num_positions(base) if ARMS[arm].preset == "a1" else NUM_STEPS[scale] * config.train.batch_size * config.model.seq_len
+        )
+        assert num_positions(config) == wanted, arm
+        assert config.data.train_subset_size is None
+    assert {config_of(arm, scale).data.source for arm in ARMS} == {"stories.txt", "builtin"}
+    assert num_positions(base) == {"micro": 1_024_000, "mini": 2_457_600}[scale]
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
+def test_arms_of_a_claim_read_the_same_text(claim: object) -> None:
+    for test in claim.tests:  # type: ignore[attr-defined]
+        configs = [config_of(arm) for arm in test.contrast]
+        assert len({(config.data.source, config.model.vocab_size, config.data.val_subset_size) for config in configs}) == 1
+
+
+@cache
+def trained(arm: str, scale: str) -> int:
+    return count_parameters(config_of(arm, scale)).trainable
+
+
+# Arms that a claim calls equal in trained weights, within a percent.
+EQUAL = [
+    ("base", "dense-equal"),
+    ("base", "fixed-keys"),
+    ("base", "gradient-keys"),
+    ("experts-x8", "experts-x2"),
+    ("experts-x8-narrow-mlp", "experts-x8-linear"),
+    ("init-sparse-matched", "base"),
+    ("tokens-tamed-gravity", "tokens-fixed"),
+    ("tokens-published-gravity", "tokens-fixed"),
+    ("top-x2", "experts-2-wide"),
+    ("length-x4", "base"),
+    ("v7", "v6"),
+]
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize(("arm", "other"), EQUAL)
+def test_what_is_called_equal_in_trained_weights_is(arm: str, other: str, scale: str) -> None:
+    assert trained(arm, scale) == pytest.approx(trained(other, scale), rel=0.01)
+
+
+def test_arms_differ_in_what_their_claim_is_about_and_in_no_more() -> None:
+    base = config_of("base").model_dump()
+
+    def differing(arm: str) -> set[str]:
+        other = config_of(arm).model_dump()
+        return {f"{group}.{key}" for group in base for key in base[group] if base[group][key] != other[group][key]}
+
+    assert differing("wide") == {"model.d_model"}
+    assert differing("depth-16-d2") == {
+        "model.num_layers",
+        "gravity.frozen_layers",
+        "train.learning_rate",
+        "train.warmup_fraction",
+    }
+    assert config_of("depth-16").train == config_of("depth-8").train
+    assert differing("init-sparse-matched") == {"experts.init", "experts.output_gain"}
+    assert differing("dense-equal") == {"model.feed_forward", "model.d_dense"}
+    assert differing("batch-half") == {"train.batch_size", "train.steps", "train.eval_every", "gravity.warmup_steps"}
+    assert differing("length-x4") == {"model.seq_len", "train.batch_size"}
+    assert differing("fixed-keys") == {"gravity.keys"}
+    assert differing("builtin") == {"data.source"}
+
+
+def test_the_products_of_k_and_f_are_what_the_claims_say() -> None:
+    def product(arm: str) -> int:
+        return config_of(arm).experts.top_k * config_of(arm).experts.d_ffn
+
+    assert product("top-x2") * 3 == product("experts-1.5-wide") * 4  # 4 x 1024 to 2 x 1536
+    assert product("top-x2") == product("experts-2-wide")
+
+
+def test_the_dense_width_of_equal_size_by_hand() -> None:
+    # The query network of a1 is D -> 2D -> D with biases: a dense block of width 2D has just as many weights.
+    config = config_of("base")
+    assert equal_dense_width(config) == 2 * config.model.d_model
+    assert trained("dense-equal", "micro") == trained("base", "micro")
+
+
+def test_matched_gains_make_answers_equally_loud() -> None:
+    import torch
+
+    from somelab.core.layer import SomeLayer
+
+    loud: dict[str, float] = {}
+    for arm in ("base", "init-sparse", "init-sparse-matched", "init-orthogonal-matched"):
+        config = config_of(arm)
+        layer = SomeLayer(config.model.d_model, config.experts, config.router, config.gravity, seed=5).eval()
+        x_TD = torch.randn(256, config.model.d_model, generator=torch.Generator().manual_seed(3))
+        with torch.no_grad():
+            loud[arm] = float(layer(x_TD).mixture.square().mean().sqrt())
+    assert loud["init-sparse"] < 0.1 * loud["base"]
+    for arm in ("init-sparse-matched", "init-orthogonal-matched"):
+        assert loud[arm] == pytest.approx(loud["base"], rel=0.1), arm
+    assert matched_gain(config_of("base"), "default") == 1.0
+
+
+def test_unknown_claims_name_the_nearest() -> None:
+    assert [claim.id for claim in claims_named(("wider-is-better", "wider-is-better"))] == ["wider-is-better"]
+    assert len(claims_named(())) == len(CLAIMS)
+    with pytest.raises(ConfigError, match="did you mean wider-is-better"):
+        claims_named(("wider-better",))

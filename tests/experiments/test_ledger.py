@@ -1,0 +1,165 @@
+"""The ledger over a store of runs written by hand: verdicts, order, cost, the page, and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from somelab.cli.main import main
+from somelab.errors import SomelabError
+from somelab.experiments.claims import CLAIMS, claims_named
+from somelab.experiments.job import JobOutcome, write_outcome
+from somelab.experiments.ledger import Ledger, stored_data, stored_seeds
+from somelab.experiments.ledger_page import command, page, records
+from tests.experiments.builders import write_run
+
+SEEDS = (0, 1, 2)
+
+
+def ledger_of(store: Path, *names: str, data: str | None = "stories.txt", seeds: tuple[int, ...] = SEEDS) -> Ledger:
+    return Ledger(store, claims_named(names), "micro", seeds, data)
+
+
+def fill(ledger: Ledger, losses: dict[str, list[float]]) -> Ledger:
+    """Finished runs with these losses, one a seed; then the store read anew."""
+    for arm, values in losses.items():
+        for seed, loss in enumerate(values):
+            job = ledger.jobs[arm, seed]
+            write_run(job.folder, job.config, {"val_loss": loss})
+            for probe in job.probes:
+                (job.folder / "probes").mkdir(exist_ok=True)
+                (job.folder / "probes" / f"{probe}.json").write_text("{}")
+            write_outcome(job, JobOutcome(arm, seed, "finished", "", 80.0, 60.0))
+    return Ledger(ledger.store, ledger.claims, ledger.scale, ledger.seeds, ledger.data)
+
+
+def test_verdicts_are_computed_from_the_store(tmp_path: Path) -> None:
+    ledger = ledger_of(tmp_path, "moving-keys-beat-fixed", "some-beats-no-layer", "wider-is-better")
+    assert {result.verdict for result in ledger.results()} == {"not run"}
+    ledger = fill(ledger, {"base": [4.0, 4.1, 4.2], "fixed-keys": [4.1, 4.21, 4.29], "no-ffn": [4.0, 4.1, 4.2], "wide": [3.9]})
+    results = {result.claim.id: result for result in ledger.results()}
+    # base - fixed is -0.1, -0.11, -0.09; base - no-ffn is 0 for all; one seed of wide decides nothing.
+    assert results["moving-keys-beat-fixed"].verdict == "supported"
+    assert results["some-beats-no-layer"].verdict == "refuted"
+    assert results["wider-is-better"].verdict == "undecided"
+    assert [results[name].num_seeds for name in results] == [3, 3, 1]
+
+
+def test_a_run_whose_probe_is_missing_is_not_finished(tmp_path: Path) -> None:
+    ledger = fill(ledger_of(tmp_path, "moving-keys-beat-fixed"), {"base": [4.0]})
+    assert ledger.finished == {("base", 0)}
+    (ledger.jobs["base", 0].folder / "probes" / "gravity-cost.json").unlink()
+    assert ledger_of(tmp_path, "moving-keys-beat-fixed").finished == set()
+
+
+def test_arms_are_shared_and_named_by_their_configuration(tmp_path: Path) -> None:
+    one, other = ledger_of(tmp_path, "moving-keys-beat-fixed"), ledger_of(tmp_path, "some-beats-no-layer", data="/far/stories.txt")
+    assert one.jobs["base", 1].folder == other.jobs["base", 1].folder
+    assert one.jobs["base", 1].folder.parent.name.startswith("base-")
+    assert one.jobs["base", 1].folder.parent != ledger_of(tmp_path, "wider-is-better", data="b.txt").jobs["base", 1].folder.parent
+    everything = ledger_of(tmp_path)
+    assert len(everything.jobs) == 3 * len({arm for claim in CLAIMS.values() for arm in claim.arms})
+
+
+def test_cost_counts_shared_arms_once_and_finished_ones_as_measured(tmp_path: Path) -> None:
+    names = ("moving-keys-beat-fixed", "some-beats-no-layer")
+    ledger = ledger_of(tmp_path, *names)
+    both, single = ledger.cost(ledger.claims), [ledger.cost([claim]) for claim in ledger.claims]
+    assert both.num_runs == 9
+    assert both.seconds < sum(cost.seconds for cost in single)
+    ledger = fill(ledger, {"base": [4.0, 4.0, 4.0]})
+    cost = ledger.cost(ledger.claims[:1])
+    assert (cost.num_runs, cost.num_finished) == (6, 3)
+    # What is finished took 60 s each; the rest is estimated by the speed that this shows.
+    assert cost.seconds - cost.seconds_left == pytest.approx(180)
+    assert cost.seconds_left / 3 == pytest.approx(ledger.seconds(("fixed-keys", 0), ledger.speed()))
+
+
+def test_a_budget_answers_cheap_claims_first(tmp_path: Path) -> None:
+    ledger = ledger_of(tmp_path, "sixteen-layers-collapse", "moving-keys-beat-fixed", "some-beats-no-layer", seeds=(0, 1))
+    order = [job.key for job in ledger.order()]
+    assert len(order) == len(set(order)) == 10
+    # No layer is cheapest, then fixed keys, which shares its base; sixteen layers come last.
+    assert set(order[:4]) == {(arm, seed) for arm in ("base", "no-ffn") for seed in (0, 1)}
+    assert {arm for arm, _ in order[4:6]} == {"fixed-keys"}
+    assert {arm for arm, _ in order[6:]} == {"depth-8", "depth-16"}
+
+
+def test_what_is_finished_makes_a_claim_cheaper(tmp_path: Path) -> None:
+    ledger = ledger_of(tmp_path, "wider-is-better", "moving-keys-beat-fixed", seeds=(0, 1))
+    assert [job.arm for job in ledger.order()] == ["base", "fixed-keys", "base", "fixed-keys", "wide", "wide"]
+    # One run of the wide arm is less than two with fixed keys; what is finished comes before all, to be passed over.
+    filled = fill(ledger, {"base": [4.0, 4.0], "wide": [4.0]})
+    keys = [job.key for job in filled.order()]
+    assert set(keys[:3]) == {("base", 0), ("base", 1), ("wide", 0)}
+    assert keys[3:] == [("wide", 1), ("fixed-keys", 0), ("fixed-keys", 1)]
+
+
+def test_the_page_has_every_claim_with_verdict_command_and_caveat(tmp_path: Path) -> None:
+    ledger = fill(ledger_of(tmp_path), {"base": [4.0, 4.1, 4.2], "fixed-keys": [4.1, 4.21, 4.29]})
+    written = page([ledger])
+    for claim in CLAIMS.values():
+        assert f"### {claim.id}\n" in written
+        assert claim.caveat in written
+        assert f"somelab evidence {claim.id} --scale micro --seeds 3 --data stories.txt" in written
+    title = "[moving-keys-beat-fixed](#moving-keys-beat-fixed)"
+    figures = "val_loss: base - fixed-keys | -0.1000 | -0.1248 to -0.0752 | 3 | micro |"
+    assert f"| {title} | **supported** | {figures}" in written
+    assert "| [wider-is-better](#wider-is-better) | not run |  |  |  |  |  |" in written
+    assert f"{len(CLAIMS)} claims: 1 supported, {len(CLAIMS) - 1} not run." in written
+    assert "6 of 174 runs finished, 0.1 core-hours" in written
+    assert str(tmp_path) not in written
+    found = {record["id"]: record for record in records([ledger])}
+    assert found["moving-keys-beat-fixed"]["results"][0]["tests"][0]["effect"]["mean"] == pytest.approx(-0.1)
+    assert json.dumps(list(found.values()), allow_nan=False)
+
+
+def test_failures_are_told_beside_the_verdict(tmp_path: Path) -> None:
+    ledger = ledger_of(tmp_path, "moving-keys-beat-fixed")
+    write_outcome(ledger.jobs["base", 0], JobOutcome("base", 0, "failed", "training diverged: loss nan; lower it", 1.0, 1.0))
+    (result,) = ledger.results()
+    assert (result.verdict, result.note) == ("not run", "base failed: training diverged: loss nan")
+
+
+def test_a_store_remembers_its_text_and_seeds(tmp_path: Path) -> None:
+    assert stored_data(tmp_path) is None
+    assert ledger_of(tmp_path, "wider-is-better", data=None).data == "tinystories"
+    (tmp_path / "ledger.json").write_text('{"data": "/far/stories.txt"}')
+    ledger = ledger_of(tmp_path, "wider-is-better", data=None)
+    assert ledger.data == "/far/stories.txt"
+    assert command(ledger, "x") == "somelab evidence x --scale micro --seeds 3 --data stories.txt"
+    (tmp_path / "micro" / "base-0" / "seed-4").mkdir(parents=True)
+    assert stored_seeds(tmp_path, "micro", 2) == (0, 1, 4)
+    (tmp_path / "ledger.json").write_text("{")
+    with pytest.raises(SomelabError, match=r"ledger.json: cannot be read .*; restore it"):
+        stored_data(tmp_path)
+
+
+def test_the_command_lists_reports_and_complains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = ["--out", str(tmp_path / "store"), "--data", "stories.txt"]
+    assert main(["evidence", "wider-is-better", "--list", *store]) == 0
+    said = capsys.readouterr().out
+    assert "wider-is-better" in said
+    assert "1 claims at micro scale with 3 seeds: 6 runs of shared arms, 0 finished." in said
+    assert main(["evidence", "--list", "--json", *store]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert (len(listed["claims"]), listed["runs"]) == (len(CLAIMS), 174)
+
+    fill(ledger_of(tmp_path / "store", "moving-keys-beat-fixed"), {"base": [4.0, 4.1, 4.2], "fixed-keys": [4.1, 4.2, 4.3]})
+    target = tmp_path / "evidence.md"
+    assert main(["evidence", "moving-keys-beat-fixed", "--report", "--write", str(target), *store]) == 0
+    assert "supported" in capsys.readouterr().out
+    assert "**supported**" in target.read_text()
+    assert main(["evidence", "--report", "--json", "--write", str(target), *store]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == len(CLAIMS)
+
+    for argv, complaint in (
+        (["evidence", "wider"], "claim = 'wider': is not in the ledger; did you mean wider-is-better?"),
+        (["evidence", "--budget", "0"], "budget = 0.0: is not more than 0"),
+        (["evidence", "--seeds", "0"], "seeds = 0: is less than 1"),
+    ):
+        assert main([*argv, *store]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert complaint in line

@@ -1,0 +1,112 @@
+"""The table of a sweep: figures by hand, the seeds' own beside them, paired differences, and nothing of clock or folder."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from somelab.config import Config, preset
+from somelab.experiments.figures import figures_of
+from somelab.experiments.plan import Arm, Plan
+from somelab.experiments.table import as_csv, as_record, markdown, read_figures, rows_of, write_table
+from somelab.runs import RunFolder
+from tests.experiments.builders import write_run
+
+PLAN = Plan("p", (Arm("x", Config()), Arm("y", Config(), base="x"), Arm("z", Config(), base="x")), (0, 1, 2), scale="micro")
+# By hand: y - x is -0.1, -0.2, -0.3: mean -0.2, deviation 0.1, half width 4.3027 * 0.1 / sqrt(3) = 0.2484.
+FIGURES = {
+    "x": {0: {"val_loss": 4.0, "gini": 0.5}, 1: {"val_loss": 4.1, "gini": 0.5}, 2: {"val_loss": 4.2, "gini": 0.5}},
+    "y": {0: {"val_loss": 3.9}, 1: {"val_loss": 3.9}, 2: {"val_loss": 3.9}},
+    "z": {1: {"val_loss": 5.0}},
+}
+
+
+def test_means_intervals_and_differences_by_hand() -> None:
+    x, y, z = rows_of(PLAN, FIGURES)
+    assert x.means["val_loss"].mean == pytest.approx(4.1)
+    assert x.means["val_loss"].half_width == pytest.approx(0.24841, abs=1e-4)
+    assert x.means["gini"].half_width == 0
+    assert x.differences == {}
+    assert y.differences["val_loss"].mean == pytest.approx(-0.2)
+    assert y.differences["val_loss"].half_width == pytest.approx(0.24841, abs=1e-4)
+    assert "gini" not in y.differences
+    # Only the seed that both have counts, and one seed says nothing about the spread.
+    assert z.differences["val_loss"].mean == pytest.approx(0.9)
+    assert z.differences["val_loss"].num == 1
+    assert z.seeds == (1,)
+
+
+def test_the_page_says_what_differs_and_what_failed() -> None:
+    failures = {("z", 0): "training diverged: loss nan; step 1 is saved in /some/where; lower it"}
+    page = markdown(PLAN, rows_of(PLAN, FIGURES, failures))
+    assert "| x | 256/4/64/1024/4 | 3 | 4.1000 ± 0.2484 | 0.500 |" in page
+    assert "| y - x | 3 | -0.2000 ± 0.2484 |" in page
+    assert "| z - x | 1 | +0.9000 |" in page
+    assert "- z seed 0 failed: training diverged: loss nan\n" in page
+    assert "/some/where" not in page
+
+
+def test_an_interval_that_excludes_zero_is_bold() -> None:
+    figures = {**FIGURES, "y": {0: {"val_loss": 3.0}, 1: {"val_loss": 3.11}, 2: {"val_loss": 3.2}}}
+    assert "| y - x | 3 | **-0.9967 ± 0.0143** |" in markdown(PLAN, rows_of(PLAN, figures))
+
+
+def test_published_figures_stand_beside_the_preset_they_are_of() -> None:
+    plan = Plan("p", (Arm("a1", preset("a1").config, preset="a1"), Arm("v7", preset("v7").config, preset="v7"), PLAN.arms[0]))
+    a1, v7, x = rows_of(plan, {})
+    assert a1.published == {"seed_ppl": 2.14, "gini": 0.7912, "entropy_bits": 4.0851}
+    assert v7.published == {"val_ppl": 13.51, "gini": 0.653}
+    assert x.published == {}
+    page = markdown(plan, [a1, v7, x])
+    assert "published seed_ppl" in page
+    assert "| 2.14 |  | 0.7912 | 4.0851 |" in page
+
+
+def test_csv_and_json_hold_the_same() -> None:
+    rows = rows_of(PLAN, FIGURES)
+    lines = list(csv.DictReader(io.StringIO(as_csv(rows))))
+    assert [line["arm"] for line in lines] == ["x", "y", "z"]
+    assert float(lines[1]["difference_val_loss_mean"]) == pytest.approx(-0.2)
+    assert lines[2]["difference_val_loss_low"] == ""
+    record = as_record(PLAN, rows)
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+    assert record["arms"][1]["differences"]["val_loss"]["mean"] == pytest.approx(float(lines[1]["difference_val_loss_mean"]))
+    assert record["arms"][2]["differences"]["val_loss"]["low"] is None
+
+
+def test_tables_are_read_from_run_folders_and_do_not_know_where_they_lie(tmp_path: Path) -> None:
+    written: list[bytes] = []
+    for name in ("here", "there"):
+        out = tmp_path / name
+        for job in PLAN.jobs(out):
+            if job.key != ("z", 2):
+                write_run(job.folder, job.config, {"val_loss": 4.0 + job.seed, "gini": 0.25, "tokens": 100})
+        figures = read_figures(PLAN, out)
+        assert figures["z"].keys() == {0, 1}
+        assert figures["x"][1]["val_loss"] == 5.0
+        write_table(PLAN, rows_of(PLAN, figures), out)
+        written.append(b"".join((out / f"table.{kind}").read_bytes() for kind in ("md", "csv", "json")))
+    assert written[0] == written[1]
+
+
+def test_figures_of_a_run(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    write_run(run, Config(), {"val_loss": 1.5, "gini": 0.25, "crowding": 0.5, "tokens": 100})
+    records = [(1, [0, 0]), (3, [2, 1]), (4, [4, 1])]
+    lines = [json.dumps({"step": step, "layers": [{"respawns": n} for n in layers]}) for step, layers in records]
+    (run / "layers.jsonl").write_text("\n".join(lines) + "\n")
+    (run / "probes").mkdir()
+    (run / "probes" / "cost.json").write_text('{"gravity_share": 0.125}')
+    figures = figures_of(RunFolder(run))
+    # Of five rebirths three were there at step 3, three quarters of the way.
+    assert (figures["respawns"], figures["late_respawns"]) == (5.0, 2.0)
+    assert (figures["gini"], figures["gini_middle"], figures["trainable"], figures["gravity_share"]) == (0.25, 0.25, 10.0, 0.125)
+
+
+def test_a_run_that_has_not_ended_has_no_figures(tmp_path: Path) -> None:
+    write_run(tmp_path / "run", Config(), {"val_loss": 1.5}, finished=False)
+    assert figures_of(RunFolder(tmp_path / "run")) == {}
