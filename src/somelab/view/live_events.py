@@ -25,10 +25,14 @@ class Channel:
 
     async def _watch(self) -> None:
         follower = Follower(self.folder)
-        await asyncio.to_thread(follower.news)  # what was there before is each reader's own to catch up on
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(follower.news)  # what was there before is each reader's own to catch up on
         while self.queues:
             await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
-            news = await asyncio.to_thread(follower.news)
+            try:
+                news = await asyncio.to_thread(follower.news)
+            except OSError:  # a folder that is being moved, or a disk that is away: the next look may find it again
+                continue
             if news:
                 made = increment(news)
                 for queue in self.queues:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,7 +23,7 @@ from somelab.view.groups import page_with
 from somelab.view.guard import Guard
 from somelab.view.live_events import Channels, event_lines
 from somelab.view.live_list import LiveList
-from somelab.view.live_messages import Problem, TraceRequest
+from somelab.view.live_messages import Problem, RunList, TraceRequest
 from somelab.view.live_models import Models
 from somelab.view.live_table import RunTable, UnknownRun
 from somelab.view.payload import UNREADABLE, not_a_run, one_line, run_of
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from somelab.view.heavy import Options
 
 MOST_COMPARED = 24
+SECONDS_OF_A_LIST = 1.0
 Handler = Callable[["Request"], Awaitable["Response"]]
 
 
@@ -52,6 +54,7 @@ class Service:
         self.list = LiveList(self.table)
         self.models = Models(options)
         self.channels = Channels()
+        self._listed: tuple[float, RunList] | None = None
         self.table.look()
 
     async def page(self, request: Request) -> Response:
@@ -60,7 +63,10 @@ class Service:
         return HTMLResponse(static_page(), headers={"Content-Security-Policy": "frame-ancestors 'none'"})
 
     async def runs(self, request: Request) -> Response:
-        return _json(await asyncio.to_thread(self.list.look))
+        """Looked up at most once a second, however many ask."""
+        if self._listed is None or time.monotonic() - self._listed[0] > SECONDS_OF_A_LIST:
+            self._listed = (time.monotonic(), await asyncio.to_thread(self.list.look))
+        return _json(self._listed[1])
 
     async def run(self, request: Request) -> Response:
         return _json(await asyncio.to_thread(self._run, request.path_params["run_id"]))

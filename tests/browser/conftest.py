@@ -1,0 +1,105 @@
+"""A real browser, a small run trained for the session, its report, and a watch over what the page says and asks for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from somelab.view.groups import page_of
+from somelab.view.heavy import Options
+from somelab.view.report import write_report
+from tests.analysis.builders import train_run
+from tests.analysis.conftest import cache
+from tests.browser.serving import Server, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+__all__ = ["cache"]
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+# No graphics card in most test machines: WebGL then runs on the processor.
+FLAGS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium; SOMELAB_CHROMIUM names another."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'somelab[dev]'")
+    found = os.environ.get("SOMELAB_CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip(f"no browser: install one of {', '.join(NAMES)}, or name it in SOMELAB_CHROMIUM")
+    with api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@dataclass
+class Watch:
+    """What the page complained of, and whom it asked."""
+
+    complaints: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+
+class Opener:
+    """Opens pages, and fails the test at its end if one of them complained or asked an outside host."""
+
+    def __init__(self, browser: Browser) -> None:
+        self.browser = browser
+        self.watch = Watch()
+
+    def __call__(self, url: str, *, width: int = 1280, height: int = 900, scheme: str = "light") -> Page:
+        context = self.browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)  # pyright: ignore[reportArgumentType]
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.on(
+            "console", lambda message: self.watch.complaints.append(message.text) if message.type in ("error", "warning") else None
+        )
+        page.on("pageerror", lambda error: self.watch.complaints.append(str(error)))
+        page.on("request", lambda request: self.watch.asked.append(request.url))
+        page.goto(url)
+        page.locator("[data-testid=lead]").wait_for()
+        return page
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Opener]:
+    opener = Opener(browser)
+    yield opener
+    for context in browser.contexts:
+        context.close()
+    assert opener.watch.complaints == []
+    outside = [url for url in opener.watch.asked if not url.startswith(("file://", "http://127.0.0.1:", "data:", "blob:"))]
+    assert outside == []
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory, cache: None) -> Path:
+    """A small run in which keys shrink fast, so that some are reborn."""
+    return train_run(
+        tmp_path_factory.mktemp("runs") / "stories",
+        gravity__norm="clamp", gravity__delta=0.5, gravity__theta_percentile=0.5, gravity__warmup_steps=2, gravity__respawn=True,
+        gravity__respawn_threshold=0.4,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory, trained: Path) -> str:
+    """The address of its report."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(page_of([trained], Options(maps=("pca", "tsne"), tokens=600, num_permutations=20)), path)
+    return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def server(trained: Path) -> Iterator[Server]:
+    with serving([trained.parent]) as made:
+        yield made

@@ -1,0 +1,105 @@
+"""The page on a live server, in a real browser: the list, a prompt that yields a trace, curves that grow while a run trains."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.analysis.builders import SETTINGS
+from tests.browser.conftest import Opener
+from tests.browser.serving import Server, serving
+from tests.train.builders import flags_of
+
+
+def test_every_view_renders_live(visit: Opener, server: Server) -> None:
+    page = visit(server.url)
+    assert page.locator(".run").count() == 1
+    page.locator(".run-open").click()
+    page.locator(".plot canvas").first.wait_for()
+    marks = {"balance": ".heat canvas", "galaxies": ".sky canvas", "guilds": ".guild", "traces": ".trace-column", "runs": ".run"}
+    for name, mark in marks.items():
+        page.locator(f"[data-testid=tab-{name}]").click()
+        page.locator(mark).first.wait_for()
+
+
+def test_a_typed_prompt_yields_a_trace(visit: Opener, server: Server) -> None:
+    page = visit(f"{server.url}#/traces/stories")
+    page.locator("[data-testid=prompt]").fill("Once <script>upon</script>")
+    page.locator("[data-testid=ask]").click()
+    tokens = page.locator(".trace-column .tokens").first
+    tokens.filter(has_text="Once <script>upon</script>").wait_for()
+    assert tokens.locator("span").count() > tokens.locator(".prompt").count() > 0
+    assert page.locator(".token-detail .chip").count() == 6  # two experts in each of three layers
+
+
+def test_the_list_searches_and_chooses(visit: Opener, trained: Path, tmp_path: Path) -> None:
+    for name in ("alpha", "beta"):
+        shutil.copytree(trained, tmp_path / name, symlinks=True)
+        (tmp_path / name / "run.json").write_text((trained / "run.json").read_text().replace('"stories"', f'"{name}"'))
+    (tmp_path / "junk").mkdir()
+    with serving([tmp_path]) as made:
+        page = visit(made.url)
+        assert page.locator(".run").count() == 3
+        assert page.locator(".run.bad .status").inner_text() == "foreign"
+        page.locator("[data-testid=search]").fill("alp")
+        assert page.locator(".run-name b").all_inner_texts() == ["alpha"]
+        page.locator("[data-testid=search]").fill("")
+        for box in page.locator(".run input[type=checkbox]").all():
+            box.check()
+        page.get_by_role("button", name="Compare 2").click()
+        page.locator("table.numbers").first.wait_for()
+        assert page.locator("table.numbers").first.locator("tbody tr").count() == 2
+        page.close()
+
+
+def test_curves_grow_while_a_run_trains(visit: Opener, tmp_path: Path, cache: None) -> None:
+    settings = {**SETTINGS, "train.steps": 4000, "train.eval_every": 200, "train.snapshot_every": 500}
+    settings.pop("train.minutes")
+    command = [sys.executable, "-m", "somelab.cli.main", "train", "demo", "--out", str(tmp_path / "runs" / "growing")]
+    log = (tmp_path / "log.txt").open("w")
+    training = subprocess.Popen([*command, *flags_of(settings)], stdout=log, stderr=log, env=os.environ.copy())
+    try:
+        (tmp_path / "runs").mkdir(exist_ok=True)
+        with serving([tmp_path / "runs"]) as made:
+            page = visit(made.url)
+            page.locator(".run .status.running").wait_for(timeout=120_000)
+            page.locator(".run-open").click()
+            page.locator(".plot").first.wait_for()
+            page.locator(".live.on").wait_for()
+            assert training.poll() is None, "the run ended before it could be watched"
+            counts = [int(page.locator(".plot").first.get_attribute("data-points") or 0)]
+            for _ in range(60):
+                page.wait_for_timeout(500)
+                counts.append(int(page.locator(".plot").first.get_attribute("data-points") or 0))
+                if len(set(counts)) >= 3:
+                    break
+            assert counts == sorted(counts)
+            assert len(set(counts)) >= 3, f"the curve did not grow: {counts}"
+            page.close()
+    finally:
+        training.kill()
+        training.wait()
+        log.close()
+
+
+def test_a_server_that_has_gone_is_told(visit: Opener, trained: Path) -> None:
+    with serving([trained.parent]) as made:
+        page = visit(made.url)
+    page.locator(".fault").filter(has_text="does not answer").wait_for(timeout=30_000)
+    assert all("ERR_CONNECTION_REFUSED" in line for line in visit.watch.complaints)
+    page.close()
+    visit.watch.complaints.clear()
+
+
+@pytest.mark.parametrize("token", ["correcthorsebattery"])
+def test_the_address_with_the_token_opens_the_page(visit: Opener, trained: Path, token: str) -> None:
+    with serving([trained.parent], host="0.0.0.0", token=token) as made:
+        page = visit(f"{made.url}?token={token}")
+        page.locator(".run").wait_for()
+        assert "token" not in page.url
+        page.close()

@@ -1,0 +1,165 @@
+// What the page knows and what it shows: signals that every view reads, and the address that mirrors them.
+import { computed, effect, signal } from "@preact/signals";
+import { appended } from "./data/append";
+import { askCompare, askGalaxies, askGuilds, askRun, askRuns, askTraces, follow } from "./data/live";
+import type { Page, Run, RunList } from "./schema";
+
+export const VIEWS = ["runs", "overview", "balance", "galaxies", "traces", "guilds", "compare"] as const;
+export type View = (typeof VIEWS)[number];
+export type Part = "galaxies" | "traces" | "guilds";
+
+export const isLive = signal(false);
+/** All of a report; of a live server only version and title. */
+export const page = signal<Page | null>(null);
+export const runList = signal<RunList | null>(null);
+export const runs = signal<ReadonlyMap<string, Run>>(new Map());
+export const view = signal<View>("overview");
+export const runId = signal<string | null>(null);
+/** Runs that are compared, in the order of their colours. */
+export const chosen = signal<readonly string[]>([]);
+export const comparison = signal<Page | null>(null);
+export const problem = signal<string | null>(null);
+/** Parts that are on their way: "id/galaxies". */
+export const waiting = signal<ReadonlySet<string>>(new Set());
+export const isConnected = signal(true);
+/** Parts of live runs that a newer snapshot or sample has made old: "id/galaxies". */
+export const stale = signal<ReadonlySet<string>>(new Set());
+
+export const run = computed<Run | null>(() => runs.value.get(runId.value ?? "") ?? null);
+export const shownViews = computed<readonly View[]>(() => (isLive.value ? VIEWS : VIEWS.filter((name) => name !== "runs")));
+
+const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const keep = (changed: Run): void => void (runs.value = new Map(runs.value).set(changed.id, changed));
+
+async function awaiting(key: string, work: () => Promise<void>): Promise<void> {
+  if (waiting.value.has(key)) return;
+  waiting.value = new Set(waiting.value).add(key);
+  try {
+    await work();
+    problem.value = null;
+  } catch (error) {
+    problem.value = message(error);
+  } finally {
+    waiting.value = new Set([...waiting.value].filter((other) => other !== key));
+  }
+}
+
+export function openReport(content: Page): void {
+  page.value = content;
+  runs.value = new Map(content.runs.map((one) => [one.id, one]));
+  comparison.value = content;
+  const sound = content.runs.filter((one) => one.status !== "foreign" && one.status !== "broken");
+  chosen.value = sound.map((one) => one.id);
+  runId.value = (sound[0] ?? content.runs[0])?.id ?? null;
+  readAddress();
+}
+
+export async function openLive(): Promise<void> {
+  isLive.value = true;
+  view.value = "runs";
+  await refreshRuns();
+  readAddress();
+}
+
+export const refreshRuns = (): Promise<void> =>
+  awaiting("runs", async () => {
+    runList.value = await askRuns();
+    const sound = runList.value.runs.filter((one) => one.status !== "foreign" && one.status !== "broken");
+    if (runId.value === null) runId.value = sound[0]?.id ?? runList.value.runs[0]?.id ?? null;
+  });
+
+export const loadRun = (id: string): Promise<void> =>
+  awaiting(id, async () => {
+    const fresh = await askRun(id);
+    const known = runs.value.get(id);
+    keep(known ? { ...fresh, galaxies: known.galaxies, traces: known.traces, guilds: known.guilds } : fresh);
+  });
+
+/** Ask for a heavy part of a live run, once, or again where it has become old. */
+export function need(id: string, part: Part, again = false): void {
+  const known = runs.value.get(id);
+  if (!isLive.value || !known || (known[part] !== null && !again)) return;
+  void awaiting(`${id}/${part}`, async () => {
+    const put = (got: Run[Part]) => {
+      const now = runs.value.get(id);
+      if (now) keep({ ...now, [part]: got });
+    };
+    // Maps by PCA are there at once; the rest takes its time, and a run in progress would be new again before it is done.
+    if (part === "galaxies" && known.galaxies === null) put(await askGalaxies(id, true));
+    if (part !== "galaxies" || again || known.status !== "running") {
+      put(part === "galaxies" ? await askGalaxies(id, false) : part === "traces" ? await askTraces(id) : await askGuilds(id));
+    }
+    stale.value = new Set([...stale.value].filter((key) => key !== `${id}/${part}`));
+  });
+}
+
+export const isWaiting = (id: string, part: Part): boolean => waiting.value.has(`${id}/${part}`);
+
+function followRun(id: string): () => void {
+  const { train } = runs.peek().get(id)!.curves;
+  const after = train.step[train.step.length - 1] ?? -1;
+  return follow(
+    id,
+    after,
+    (increment) => {
+      const known = runs.peek().get(id);
+      if (!known) return;
+      if (increment.kind === "restart" || increment.status !== known.status) void loadRun(id);
+      if (increment.kind === "increment") keep(appended(known, increment));
+      const old = [...(increment.new_snapshots.length ? ["galaxies"] : []), ...(increment.new_samples ? ["traces"] : [])];
+      if (old.length) stale.value = new Set([...stale.peek(), ...old.map((part) => `${id}/${part}`)]);
+    },
+    (open) => {
+      isConnected.value = open;
+    },
+  );
+}
+
+/** What the address says after its #: view and run. */
+function readAddress(): void {
+  const [, name, id] = location.hash.split("/");
+  if ((shownViews.peek() as readonly string[]).includes(name ?? "")) view.value = name as View;
+  const wanted = id ? decodeURIComponent(id) : null;
+  const known = isLive.peek() ? runList.peek()?.runs.map((one) => one.id) : [...runs.peek().keys()];
+  if (wanted !== null && known?.includes(wanted)) runId.value = wanted;
+}
+
+export function show(name: View, id: string | null = runId.peek()): void {
+  if (id !== null) runId.value = id;
+  view.value = name;
+}
+
+export function startFollowing(): void {
+  addEventListener("hashchange", readAddress);
+  effect(() => {
+    const address = `#/${view.value}${runId.value === null ? "" : `/${encodeURIComponent(runId.value)}`}`;
+    if (location.hash !== address) history.replaceState(null, "", address);
+  });
+  if (!isLive.peek()) return;
+  let followed: string | null = null;
+  let stop: (() => void) | null = null;
+  effect(() => {
+    const id = runId.value;
+    const isLoaded = id !== null && runs.value.has(id);
+    if (id !== null && !isLoaded && view.value !== "runs") void loadRun(id);
+    if (id === followed && stop) return;
+    stop?.();
+    stop = null;
+    followed = null;
+    if (id !== null && isLoaded && runs.peek().get(id)?.problem == null) {
+      followed = id;
+      stop = followRun(id);
+    }
+  });
+  effect(() => {
+    const ids = chosen.value;
+    if (view.value === "compare" && ids.length) {
+      void awaiting("compare", async () => {
+        comparison.value = await askCompare(ids);
+      });
+    }
+  });
+  setInterval(() => {
+    if (view.peek() === "runs" && !document.hidden) void refreshRuns();
+  }, 3000);
+}

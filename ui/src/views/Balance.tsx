@@ -1,0 +1,245 @@
+// Does the layer organise itself, or collapse? Every measure of every layer over time, beside the lines beyond which it is collapse.
+import { useState } from "preact/hooks";
+import { depth, viridis } from "../design/colours";
+import { isDark } from "../design/theme";
+import { capital, counted, figure, listed, mark, stopped, whole, type Value } from "../format";
+import { layerName, plainLayer } from "../layers";
+import { Choice, Select } from "../parts/Choice";
+import { Figure, Lead, Missing, Section } from "../parts/Figure";
+import { Heat } from "../parts/Heat";
+import { RampLegend } from "../parts/Legend";
+import { Plot } from "../parts/Plot";
+import { UsageBars } from "../parts/UsageBars";
+import type { Balance as BalanceData, Line, MeasureInfo, Run } from "../schema";
+import { Eyebrow, lastOf } from "./Overview";
+
+interface Measured {
+  info: MeasureInfo;
+  line: Line | undefined;
+  steps: readonly number[];
+  rows: readonly (readonly Value[])[];
+  /** Where the numbers are from. */
+  origin: "training" | "validation";
+  low: number;
+  high: number;
+}
+
+/** A measure from training where it has one, because that has many more points; else from validation. */
+function measured(balance: BalanceData): Measured[] {
+  return balance.info.flatMap((info) => {
+    const fromTraining = balance.training.measures[info.name];
+    const rows = fromTraining ?? balance.evaluation.measures[info.name];
+    if (!rows?.some((row) => row.some((value) => value != null))) return [];
+    const values = rows.flat().filter((value): value is number => value != null);
+    const [low, high] = [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
+    return [{
+      info, rows, low, high,
+      line: balance.lines[info.name],
+      steps: (fromTraining ? balance.training : balance.evaluation).steps,
+      origin: fromTraining ? "training" as const : "validation" as const,
+    }]; // prettier-ignore
+  });
+}
+
+export function Balance({ run }: { run: Run }) {
+  const [name, setName] = useState("crowding");
+  if (!run.balance) {
+    return (
+      <>
+        <Lead eyebrow={<Eyebrow run={run} />}>Nothing is routed by keys here, so there is nothing to balance.</Lead>
+        <Missing title="No SoME layers">The feed-forward block of this run is “{(run.feed_forward ?? "unknown").replace("_", " ")}”.</Missing>
+      </>
+    );
+  }
+  const all = measured(run.balance);
+  const current = all.find((one) => one.info.name === name) ?? all[0];
+  return (
+    <>
+      <Lead eyebrow={<Eyebrow run={run} />}>{capital(run.verdict)}</Lead>
+      <Findings run={run} />
+      {current && (
+        <Section title="Layer by layer" note="One panel a layer, the same axes for all. The tinted side of a dashed line means collapse.">
+          <Select
+            label="Measure"
+            options={all.map((one) => ({ value: one.info.name, text: capital(one.info.title) }))}
+            value={current.info.name}
+            onChange={setName}
+          />
+          <Multiples run={run} measure={current} />
+        </Section>
+      )}
+      <Section
+        title="Everything at a glance"
+        note="One picture a measure: a row for each layer, the first on top, time from left to right. Vermilion under a row marks what lies beyond its line. Choose one to see it above."
+      >
+        <div class="glance">
+          {all.map((one) => (
+            <Glance key={one.info.name} run={run} measure={one} isOn={one === current} onChoose={() => choose(one.info.name, setName)} />
+          ))}
+        </div>
+      </Section>
+      <Usage run={run} />
+    </>
+  );
+}
+
+function choose(name: string, setName: (name: string) => void): void {
+  setName(name);
+  document.getElementById("multiples")?.scrollIntoView({ block: "center" });
+}
+
+function Findings({ run }: { run: Run }) {
+  if (!run.findings.length) return null;
+  return (
+    <ul class="findings" aria-label="Findings of the last evaluation">
+      {byLayer(run.findings).map(([where, sentences]) => (
+        <li key={where}>
+          <b>{where}</b> {stopped(sentences.join("; "))}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** "layer 2: keys have fused ..." gathered by what stands before the colon. */
+function byLayer(findings: readonly string[]): [string, string[]][] {
+  const gathered = new Map<string, string[]>();
+  for (const finding of findings) {
+    const [, where = "", sentence = finding] = /^(layer \d+): (.*)$/i.exec(finding) ?? [];
+    gathered.set(capital(where), [...(gathered.get(capital(where)) ?? []), sentence]);
+  }
+  return [...gathered];
+}
+
+function sentenceFor(measure: Measured): string {
+  const { info, line, rows } = measure;
+  const ends = rows.map((row) => lastOf(row)).filter((value): value is number => value != null);
+  if (!ends.length) return stopped(info.help);
+  const range = Math.min(...ends) === Math.max(...ends) ? figure(ends[0]) : `${figure(Math.min(...ends))} to ${figure(Math.max(...ends))}`;
+  const unit = info.unit ? ` ${info.unit}` : "";
+  if (!line) return `${stopped(info.help)} It ends at ${range}${unit}.`;
+  const beyond = rows.flatMap((row, layer) => {
+    const value = lastOf(row);
+    return value != null && (line.side === "above" ? value > line.value : value < line.value) ? [String(layer)] : [];
+  });
+  const verdict = beyond.length
+    ? `${beyond.length === rows.length ? "All layers are" : beyond.length === 1 ? `Layer ${beyond[0]} is` : `Layers ${listed(beyond)} are`} beyond it`
+    : "No layer is beyond it";
+  return `${stopped(info.help)} It ends at ${range}${unit}. The line is at ${figure(line.value)} (${line.sentence}). ${verdict}.`;
+}
+
+function Multiples({ run, measure }: { run: Run; measure: Measured }) {
+  const { info, rows, steps, line } = measure;
+  const [low, high] = sharedRange(measure);
+  const dark = isDark.value;
+  return (
+    <div id="multiples">
+      <p class="reading">
+        {sentenceFor(measure)} <span class="origin">{measure.origin === "training" ? "From the steps of training." : "From evaluations."}</span>
+      </p>
+      <div class={`multiples ${rows.length > 6 ? "many" : ""}`}>
+        {rows.map((row, layer) => (
+          <Figure key={layer} title={layerName(run, layer)} aside={<span class="end">{figure(lastOf(row))}</span>}>
+            <Plot
+              title={`${capital(info.title)}, ${plainLayer(layer)}`}
+              curves={[{ label: info.title, colour: depth(layer, rows.length, dark), x: steps, y: row, points: steps.length < 12, width: 2 }]}
+              xLabel="step" yLabel={info.unit || info.title} line={line} least={low} most={high} fixed height={rows.length > 6 ? 120 : 150} together="multiples" bare
+            />
+          </Figure>
+        ))}
+      </div>
+      <p class="axis-note">
+        Down: {info.title}{info.unit ? `, ${info.unit}` : ""}. Across: step.
+      </p>
+    </div>
+  );
+}
+
+/** What all layers have, the line if it is near, and the bounds of the measure where the data come close to them. */
+function sharedRange({ low, high, line, info }: Measured): [number, number] {
+  let [least, most] = [low, high];
+  const span = most - least || Math.abs(most) * 0.1 || 0.1;
+  if (line && line.value > least - 3 * span && line.value < most + 3 * span) {
+    least = Math.min(least, line.value);
+    most = Math.max(most, line.value);
+  }
+  const room = (most - least) * 0.1 || span;
+  least -= room;
+  most += room;
+  if (info.least != null) least = Math.max(least, info.least - room * 0.3);
+  if (info.most != null) most = Math.min(most, info.most + room * 0.3);
+  return [least, most];
+}
+
+/** Colours span what a measure can be where that is known, so that a hair's breadth of change does not look like a storm. */
+function colourRange({ info, low, high }: Measured): [number, number] {
+  if (info.least != null && info.most != null && info.most > info.least) return [info.least, info.most];
+  const span = Math.max(high - low, 0.05 * Math.max(Math.abs(high), Math.abs(low)), 1e-9);
+  return info.least != null ? [Math.min(low, info.least), Math.max(high, info.least + span)] : [high - span, high];
+}
+
+function Glance({ run, measure, isOn, onChoose }: { run: Run; measure: Measured; isOn: boolean; onChoose: () => void }) {
+  const { info, rows, steps, line } = measure;
+  const [least, most] = colourRange(measure);
+  return (
+    <div class={`glance-one ${isOn ? "on" : ""}`}>
+      <button type="button" onClick={onChoose} aria-pressed={isOn} title={info.help}>
+        {capital(info.title)}
+        {info.unit && <small>{info.unit}</small>}
+      </button>
+      <Heat title={info.title} steps={steps} rows={rows} low={least} high={most} line={line} rowNames={rows.map((_, layer) => layerName(run, layer))} />
+      <div class="glance-foot">
+        {measure.low === measure.high ? (
+          <span class="constant">{mark(measure.low)} everywhere, at all times</span>
+        ) : (
+          <RampLegend ramp={viridis} low={mark(least)} high={mark(most)} label={info.title} />
+        )}
+        {line && <span class="line-note">{line.side === "above" ? ">" : "<"} {mark(line.value)}: {line.sentence}</span>}
+      </div>
+    </div>
+  );
+}
+
+function Usage({ run }: { run: Run }) {
+  const [by, setBy] = useState<"count" | "mass">("count");
+  const usage = run.balance!.usage;
+  if (!usage.length) return null;
+  const positive = usage.flatMap((layer) => layer[by].filter((value): value is number => value != null && value > 0));
+  const most = positive.reduce((a, b) => Math.max(a, b), 1);
+  const least = Math.max(positive.reduce((a, b) => Math.min(a, b), most), most * 1e-6) / 1.5;
+  const unused = usage.map((layer) => layer[by].filter((value) => !value).length);
+  const total = unused.reduce((a, b) => a + b, 0);
+  return (
+    <Section
+      title="Who does the work"
+      note={
+        <>
+          Every expert of a layer, most used first, on a logarithmic scale that all layers share. The dashed line is a fair share: level bars along it mean
+          balance, a steep fall means that few do it all. {total ? `${counted(total, "expert")} unused, marked at the foot.` : "No expert is unused."}
+        </>
+      }
+    >
+      <div class="toolbar">
+        <Choice
+          label="Use by"
+          options={[
+            { value: "count", text: "choices per step", hint: "How often an expert was among the K of a token" },
+            { value: "mass", text: "gate mass per step", hint: "How much weight its answers had" },
+          ]}
+          value={by}
+          onChange={setBy}
+        />
+      </div>
+      <div class={`multiples ${usage.length > 6 ? "many" : ""}`}>
+        {usage.map((layer, i) => (
+          <Figure key={i} title={layerName(run, i)} aside={<span class="end">{unused[i] ? `${whole(unused[i])} unused` : ""}</span>}>
+            <UsageBars title={`Use of the experts of layer ${i}`} values={layer[by]} least={least} most={most * 1.1} />
+          </Figure>
+        ))}
+      </div>
+      <p class="axis-note">
+        Down: {by === "count" ? "choices" : "gate mass"} per step, moving average at the last snapshot. Across: experts by rank.
+      </p>
+    </Section>
+  );
+}

@@ -1,0 +1,76 @@
+// One expert: how much it works, how old its key is, who its neighbours are, and the words that it answers to.
+import { css, kind } from "../design/colours";
+import { unpack } from "../data/packed";
+import { figure, fixed, percent, visible, whole } from "../format";
+import type { Galaxy, Run, WordUse } from "../schema";
+import { rankOf, useOf, workAt } from "../scatter/work";
+
+interface ExpertCardProps {
+  run: Run;
+  galaxy: Galaxy;
+  expert: number | null;
+  frame: number;
+  neighbours: readonly number[];
+  onChoose: (expert: number) => void;
+}
+
+export function ExpertCard({ galaxy, expert, frame, neighbours, onChoose }: ExpertCardProps) {
+  if (expert === null) {
+    return (
+      <div class="expert-card empty">
+        <p>Point at a key to see what its expert does; click to keep it. Space plays training, arrow keys step.</p>
+      </div>
+    );
+  }
+  const at = frame * galaxy.num_experts + expert;
+  const value = unpack(galaxy.usage)[at]!;
+  const work = workAt(galaxy, frame);
+  const use = useOf(galaxy, value);
+  const born = Math.max(0, unpack(galaxy.born)[at]!);
+  const length = (unpack(galaxy.length)[at]! / 255) * galaxy.length_most;
+  const guild = galaxy.guild[expert];
+  const wordClass = galaxy.word_class[expert];
+  return (
+    <div class="expert-card" aria-live="polite" data-testid="expert-card">
+      <h3>Expert {expert}</h3>
+      <dl>
+        <div><dt>use</dt><dd>{figure(use)} a step <small>rank {rankOf(work, value)} of {whole(galaxy.num_experts)}, {percent(work.total ? use / work.total : 0, 1)}</small></dd></div>
+        <div><dt>age</dt><dd>{whole((galaxy.steps[frame] ?? 0) - born)} steps {born > 0 && <small>reborn at step {whole(born)}</small>}</dd></div>
+        <div><dt>key length</dt><dd>{fixed(length, 2)}</dd></div>
+        {guild !== undefined && guild >= 0 && <div><dt>guild</dt><dd><i class="dot" style={{ background: css(kind(guild)) }} /> {guild}</dd></div>}
+        {wordClass && <div><dt>word class</dt><dd>{wordClass.replaceAll("_", " ")}</dd></div>}
+      </dl>
+      {neighbours.length > 0 && (
+        <>
+          <h4>Nearest keys</h4>
+          <p class="chips">
+            {neighbours.map((other) => (
+              <button key={other} type="button" class="chip" onClick={() => onChoose(other)}>{other}</button>
+            ))}
+          </p>
+        </>
+      )}
+      <Words words={galaxy.words[expert] ?? []} />
+    </div>
+  );
+}
+
+/** Words with how much more often than chance, to scale. */
+export function Words({ words, title = "Answers to", most = 6 }: { words: readonly WordUse[]; title?: string; most?: number }) {
+  if (!words.length) return null;
+  const top = Math.max(...words.map((word) => word.lift));
+  return (
+    <>
+      <h4>{title} <small>times chance</small></h4>
+      <ul class="words">
+        {words.slice(0, most).map((use) => (
+          <li key={use.word} title={`${whole(use.count)} tokens`}>
+            <span>{visible(use.word)}</span>
+            <i><b style={{ width: `${(100 * use.lift) / top}%` }} /></i>
+            <small>× {fixed(use.lift, 1)}</small>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,288 @@
+// The keys of a layer as a night sky that moves: training plays, points drift, the reborn flash.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { css, kind, sky } from "../design/colours";
+import { unpack } from "../data/packed";
+import { counted, figure, percent, whole } from "../format";
+import { Choice } from "../parts/Choice";
+import { Lead, Missing, Waiting } from "../parts/Figure";
+import { RampLegend } from "../parts/Legend";
+import { classesOf, cloudOf, colouringOf, leastUse, type ColourBy } from "../scatter/cloud";
+import { Sky } from "../scatter/Sky";
+import { useOf, workAt } from "../scatter/work";
+import type { Galaxy, KeyMap, Run } from "../schema";
+import { isLive, isWaiting, need, stale } from "../state";
+import { ExpertCard } from "./ExpertCard";
+import { LayerStrip } from "./LayerStrip";
+import { Eyebrow } from "./Overview";
+
+const METHOD_NAMES: Record<string, string> = { pca: "PCA", tsne: "t-SNE", umap: "UMAP" };
+const SECONDS_OF_PLAY = 9;
+
+export function Galaxies({ run }: { run: Run }) {
+  useEffect(() => need(run.id, "galaxies"), [run.id, run.galaxies === null]);
+  if (run.galaxies === null && isWaiting(run.id, "galaxies")) return <Waiting what="Python is laying out the maps …" />;
+  if (!run.galaxies?.length) {
+    const reason = run.left_out.find((one) => one.name === "galaxies")?.reason;
+    return (
+      <>
+        <Lead eyebrow={<Eyebrow run={run} />}>There are no keys to map.</Lead>
+        <Missing title="No key snapshots">{reason ?? "Nothing is routed by keys in this run, or no snapshot was written yet."}</Missing>
+      </>
+    );
+  }
+  return <Maps run={run} galaxies={run.galaxies} />;
+}
+
+function Maps({ run, galaxies }: { run: Run; galaxies: readonly Galaxy[] }) {
+  const [layer, setLayer] = useState(galaxies[0]!.layer);
+  const [method, setMethod] = useState<string>(galaxies[0]!.maps[0]?.method ?? "pca");
+  const [by, setBy] = useState<ColourBy>("usage");
+  const [trails, setTrails] = useState(true);
+  const [pinned, setPinned] = useState<number | null>(null);
+  const [pointed, setPointed] = useState<number | null>(null);
+  const galaxy = galaxies.find((one) => one.layer === layer) ?? galaxies[0]!;
+  const map = galaxy.maps.find((one) => one.method === method) ?? galaxy.maps[0];
+  const play = usePlay(galaxy.steps.length);
+  const cloud = useMemo(() => (map ? cloudOf(galaxy, map) : null), [galaxy, map]);
+  const colouring = useMemo(() => colouringOf(galaxy, by), [galaxy, by]);
+  const neighbours = useMemo(() => neighboursIn(galaxy), [galaxy]);
+  const frame = Math.min(Math.round(play.time), galaxy.steps.length - 1);
+  const lead = useMemo(() => sentence(run, galaxy, frame), [run.status, galaxy, frame]);
+  useEffect(() => {
+    setPinned(null);
+    setPointed(null);
+  }, [galaxy]);
+  if (!map || !cloud) return <Missing title="No map of this layer">{galaxy.left_out.map((one) => `${one.name}: ${one.reason}`).join("; ")}</Missing>;
+  const expert = pointed ?? pinned;
+  const step = stepAt(galaxy, play.time);
+  return (
+    <>
+      <Lead eyebrow={<Eyebrow run={run} />}>{lead}</Lead>
+      <LayerStrip run={run} galaxies={galaxies} method={method} layer={galaxy.layer} share={play.time / Math.max(1, galaxy.steps.length - 1)} onChoose={setLayer} />
+      <div class="galaxy">
+        <div class="galaxy-map">
+          <Sky
+            label={`Map of the ${galaxy.num_experts} keys of layer ${galaxy.layer} at step ${step}, by ${METHOD_NAMES[map.method]}`}
+            cloud={cloud} colouring={colouring} time={play.time} neighboursOf={neighbours}
+            withTrails={trails} expert={expert} onPoint={setPointed} onPin={setPinned}
+          />
+          <Player play={play} galaxy={galaxy} step={step} cloud={cloud.reborn} />
+        </div>
+        <div class="galaxy-side">
+          <Controls galaxy={galaxy} map={map} method={method} setMethod={setMethod} by={by} setBy={setBy} />
+          <Meaning galaxy={galaxy} by={by} />
+          <label class="check">
+            <input type="checkbox" checked={trails} onChange={(event) => setTrails(event.currentTarget.checked)} /> show where keys have come from
+          </label>
+          <FindExpert galaxy={galaxy} onFind={setPinned} />
+          <ExpertCard run={run} galaxy={galaxy} expert={expert} frame={frame} neighbours={expert === null ? [] : neighbours(expert)} onChoose={setPinned} />
+          <p class="caption">{map.note}</p>
+          {isLive.value && stale.value.has(`${run.id}/galaxies`) && (
+            <button type="button" class="plain" onClick={() => need(run.id, "galaxies", true)}>
+              {isWaiting(run.id, "galaxies") ? "Laying out …" : "New snapshots: lay out again"}
+            </button>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function neighboursIn(galaxy: Galaxy): (expert: number) => readonly number[] {
+  const each = galaxy.neighbours.shape[1] ?? 0;
+  const all = unpack(galaxy.neighbours);
+  return (expert) => Array.from(all.subarray(expert * each, (expert + 1) * each));
+}
+
+/** What is seen at this moment, in words. */
+function sentence(run: Run, galaxy: Galaxy, frame: number): string {
+  const { total, half, idle } = workAt(galaxy, frame);
+  const where = galaxy.name ? `Layer ${galaxy.layer}, the ${galaxy.name},` : `Layer ${galaxy.layer}`;
+  const when = `at step ${whole(galaxy.steps[frame])}`;
+  if (total === 0) return `${where} ${when}: ${counted(galaxy.num_experts, "key")} spread at random, none of them used yet.`;
+  const rest = idle ? `, ${counted(idle, "expert")} ${idle === 1 ? "is" : "are"} idle` : "";
+  return `${where} ${when}: half of the work is done by ${whole(half)} of ${whole(galaxy.num_experts)} experts${rest}.${run.status === "running" ? " Training goes on." : ""}`;
+}
+
+function stepAt(galaxy: Galaxy, time: number): number {
+  const from = Math.floor(time);
+  const a = galaxy.steps[from] ?? 0;
+  const b = galaxy.steps[Math.min(from + 1, galaxy.steps.length - 1)] ?? a;
+  return Math.round(a + (b - a) * (time - from));
+}
+
+interface Play {
+  time: number;
+  isPlaying: boolean;
+  last: number;
+  setTime: (time: number) => void;
+  toggle: () => void;
+}
+
+/** Time in frames, and the clock that moves it. Space plays, arrow keys step, wherever the focus is not in a field. */
+function usePlay(numFrames: number): Play {
+  const last = numFrames - 1;
+  const [time, setTime] = useState(last);
+  const [isPlaying, setPlaying] = useState(false);
+  const now = useRef(time);
+  now.current = time;
+  const toggle = () => {
+    if (!isPlaying && now.current >= last) setTime(0);
+    setPlaying(!isPlaying && last > 0);
+  };
+  useEffect(() => setTime((old) => Math.min(old, last)), [last]);
+  useEffect(() => {
+    if (!isPlaying) return undefined;
+    let before = performance.now();
+    let request = requestAnimationFrame(function tick(at: number) {
+      const next = Math.min(last, now.current + ((at - before) / 1000) * (last / SECONDS_OF_PLAY));
+      before = at;
+      setTime(next);
+      if (next >= last) setPlaying(false);
+      else request = requestAnimationFrame(tick);
+    });
+    return () => cancelAnimationFrame(request);
+  }, [isPlaying, last]);
+  useEffect(() => {
+    const keys = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea, button, summary")) return;
+      const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (event.key === " ") toggle();
+      else if (move !== undefined) setTime(Math.min(last, Math.max(0, Math.round(now.current) + move)));
+      else if (event.key === "Home") setTime(0);
+      else if (event.key === "End") setTime(last);
+      else return;
+      event.preventDefault();
+    };
+    addEventListener("keydown", keys);
+    return () => removeEventListener("keydown", keys);
+  });
+  return { time, isPlaying, last, setTime, toggle };
+}
+
+function Player({ play, galaxy, step, cloud: reborn }: { play: Play; galaxy: Galaxy; step: number; cloud: Uint8Array }) {
+  const births = useMemo(() => galaxy.steps.map((_, frame) => {
+    let number = 0;
+    for (let i = frame * galaxy.num_experts; i < (frame + 1) * galaxy.num_experts; i++) number += reborn[i]!;
+    return number;
+  }), [galaxy, reborn]); // prettier-ignore
+  const mostBirths = Math.max(1, ...births);
+  const arrows = (event: KeyboardEvent) => {
+    const move = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5 }[event.key];
+    if (event.key === " ") play.toggle();
+    else if (move !== undefined) play.setTime(Math.min(play.last, Math.max(0, Math.round(play.time) + move)));
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div class="player">
+      <button type="button" class="play" onClick={play.toggle} aria-label={play.isPlaying ? "Pause" : "Play training"} title="Space" data-testid="play">
+        {play.isPlaying ? (
+          <svg viewBox="0 0 16 16" aria-hidden="true"><path d="M4 2h3v12H4zM9 2h3v12H9z" /></svg>
+        ) : (
+          <svg viewBox="0 0 16 16" aria-hidden="true"><path d="M4 2l10 6-10 6z" /></svg>
+        )}
+      </button>
+      <div class="timeline">
+        <Way galaxy={galaxy} />
+        <div class="births" aria-hidden="true">
+          {births.map((number, frame) => number > 0 && (
+            <i key={frame} title={`${counted(number, "key")} reborn`} style={{ left: `${(100 * frame) / Math.max(1, play.last)}%`, height: `${3 + 9 * (number / mostBirths)}px` }} />
+          ))}
+        </div>
+        <input
+          type="range" min={0} max={play.last} step="any" value={play.time} onKeyDown={arrows} data-testid="time"
+          onInput={(event) => play.setTime(Number(event.currentTarget.value))}
+          aria-label="Time" aria-valuetext={`step ${step} of ${galaxy.steps[galaxy.steps.length - 1]}`}
+        />
+      </div>
+      <output class="moment">step <b>{whole(step)}</b></output>
+    </div>
+  );
+}
+
+/** Above the slider, how far the mean key has come on its whole way: steep is where training moves keys most. */
+function Way({ galaxy }: { galaxy: Galaxy }) {
+  const last = galaxy.way.length - 1;
+  if (last < 1) return null;
+  const points = galaxy.way.map((share, frame) => `${(100 * frame) / last},${20 - 19 * share}`).join(" ");
+  return (
+    <svg class="way" viewBox="0 0 100 20" preserveAspectRatio="none" role="img" aria-label="How far keys have come on their whole way">
+      <title>How far keys have come on their whole way</title>
+      <polygon points={`0,20 ${points} 100,20`} />
+    </svg>
+  );
+}
+
+interface ControlsProps {
+  galaxy: Galaxy;
+  map: KeyMap;
+  method: string;
+  setMethod: (method: string) => void;
+  by: ColourBy;
+  setBy: (by: ColourBy) => void;
+}
+
+function Controls({ galaxy, map, setMethod, by, setBy }: ControlsProps) {
+  const reasons = new Map(galaxy.left_out.map((one) => [one.name, one.reason]));
+  const methods = ["pca", "tsne", "umap"].map((name) => {
+    const there = galaxy.maps.some((one) => one.method === name);
+    return { value: name, text: METHOD_NAMES[name]!, disabled: !there, hint: there ? undefined : (reasons.get(name) ?? "not made") };
+  });
+  const hasKinds = galaxy.guild.length > 0;
+  return (
+    <div class="controls">
+      <Choice label="Map" options={methods} value={map.method as string} onChange={setMethod} />
+      <Choice
+        label="Colour by"
+        options={[
+          { value: "usage", text: "use" },
+          { value: "age", text: "age" },
+          { value: "guild", text: "guild", disabled: !hasKinds, hint: hasKinds ? undefined : "guilds are not known for this run" },
+          { value: "word_class", text: "word class", disabled: !galaxy.word_class.some((name) => name !== null), hint: "The class of words that the expert answers to above chance" },
+        ]}
+        value={by}
+        onChange={setBy}
+      />
+    </div>
+  );
+}
+
+/** What the colours mean now. */
+function Meaning({ galaxy, by }: { galaxy: Galaxy; by: ColourBy }) {
+  if (by === "usage") return <RampLegend ramp={sky} low={`≤ ${figure(useOf(galaxy, leastUse(galaxy)))}`} high={`${figure(galaxy.usage_most)} choices a step`} label="use" />;
+  if (by === "age") return <RampLegend ramp={sky} low="newborn" high={`${whole(galaxy.steps[galaxy.steps.length - 1])} steps old`} label="age" />;
+  const counts = new Map<string, { number: number; index: number }>();
+  const classes = classesOf(galaxy);
+  for (let i = 0; i < galaxy.num_experts; i++) {
+    const index = by === "guild" ? (galaxy.guild[i] ?? -1) : classes.indexOf(galaxy.word_class[i] ?? "");
+    const name = index < 0 ? "none" : by === "guild" ? `guild ${index}` : classes[index]!;
+    counts.set(name, { index, number: (counts.get(name)?.number ?? 0) + 1 });
+  }
+  const entries = [...counts].sort((a, b) => (a[1].index < 0 ? 1 : b[1].index < 0 ? -1 : b[1].number - a[1].number)).slice(0, 12);
+  return (
+    <ul class="legend">
+      {entries.map(([name, { index, number }]) => (
+        <li key={name}><i style={{ background: css(kind(index)) }} />{name.replaceAll("_", " ")} <small>{percent(number / galaxy.num_experts)}</small></li>
+      ))}
+    </ul>
+  );
+}
+
+function FindExpert({ galaxy, onFind }: { galaxy: Galaxy; onFind: (expert: number | null) => void }) {
+  return (
+    <label class="find">
+      <span>Find expert</span>
+      <input
+        type="number" min={0} max={galaxy.num_experts - 1} placeholder={`0 to ${galaxy.num_experts - 1}`} inputMode="numeric"
+        onInput={(event) => {
+          const text = event.currentTarget.value;
+          const value = Number(text);
+          onFind(text !== "" && Number.isInteger(value) && value >= 0 && value < galaxy.num_experts ? value : null);
+        }}
+      />
+    </label>
+  );
+}
