@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from dataclasses import dataclass
 from pathlib import Path
@@ -80,7 +81,7 @@ def serve(roots: tuple[Path, ...], options: Options, arguments: Arguments) -> No
     if arguments.open:
         webbrowser.open(address)
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, server_header=False)
-    with listening:
+    with listening, contextlib.suppress(KeyboardInterrupt):  # that is how it is meant to end
         uvicorn.Server(config).run(sockets=[listening])
 
 
