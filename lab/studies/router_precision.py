@@ -1,7 +1,7 @@
 """What bf16 in the query network changes: the share of tokens whose K-set differs, and val_ppl when trained either way.
 
 `python lab/studies/router_precision.py TEXT.txt [--seeds 3] [--presets a1 ...]` trains each preset at micro scale in bf16, with its
-query network once in bf16 and once in fp32; then it routes validation tokens of each trained model both ways, from the same states."""
+query network once in bf16 and once in fp32; then it routes validation tokens of every model both ways, from the same states."""
 
 from __future__ import annotations
 
