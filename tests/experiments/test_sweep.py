@@ -142,7 +142,7 @@ def test_ctrl_c_stops_a_sweep_cleanly_and_a_second_call_goes_on(text: Path, tmp_
     settings = "".join(
         f"  {name}: {value}\n" for name, value in {**SMALL, "data.source": str(text)}.items() if name != "train.steps"
     )
-    plan.write_text(f"preset: demo\nseeds: 1\nsettings:\n{settings}list:\n  - {{name: long, settings: {{train.steps: 150}}}}\n")
+    plan.write_text(f"preset: demo\nseeds: 1\nsettings:\n{settings}list:\n  - {{name: long, settings: {{train.steps: 500}}}}\n")
     argv = [sys.executable, "-m", "somelab.cli.main", "sweep", str(plan), "--out", str(tmp_path / "out"), "--workers", "1"]
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=os.environ, start_new_session=True)
     folder = tmp_path / "out" / "long" / "seed-0"
@@ -152,12 +152,12 @@ def test_ctrl_c_stops_a_sweep_cleanly_and_a_second_call_goes_on(text: Path, tmp_
     assert process.returncode == 130
     assert "long seed 0: stopped and saved" in said
     num_done = len(losses_of(folder))
-    assert 5 <= num_done < 150
+    assert 5 <= num_done < 500
     assert json.loads((tmp_path / "out" / "long" / "seed-0.json").read_text())["status"] == "interrupted"
 
     done = subprocess.run(argv, capture_output=True, text=True, env=os.environ, check=False)
     assert done.returncode == 0, done.stderr
-    assert len(losses_of(folder)) == 150
+    assert len(losses_of(folder)) == 500
 
 
 def test_minutes_replace_steps_in_every_arm(text: Path) -> None:

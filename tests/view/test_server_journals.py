@@ -5,12 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, TypeVar
 
 from somelab.view.live_events import MOST_WAITING, Channel, event_lines
 from somelab.view.live_journals import Follower, Tail, increment
 from somelab.view.live_messages import Increment
 from somelab.view.payload import run_of
+
+T = TypeVar("T")
+
+
+def in_a_loop(work: Coroutine[Any, Any, T]) -> T:
+    """Run it in a thread of its own: a browser test in the same process leaves a loop running in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 def write(path: Path, *records: dict[str, object], tail: bytes = b"", mode: str = "ab") -> None:
@@ -107,7 +118,7 @@ def test_watchers_share_one_look_and_catch_up(tmp_path: Path, some_run: Path) ->
         assert not channel.queues
         return got[0], got[1], num_tasks
 
-    one, two, num_tasks = asyncio.run(watch())
+    one, two, num_tasks = in_a_loop(watch())
     assert num_tasks == 1
     assert one[0] is not None
     assert two[0] is not None
@@ -138,7 +149,7 @@ def test_events_have_the_form_that_browsers_read(some_run: Path) -> None:
 
         return [line async for line in event_lines(source())]
 
-    event, beat = asyncio.run(lines())
+    event, beat = in_a_loop(lines())
     assert beat.startswith(":")
     name, mark, data, *rest = event.split("\n")
     assert (name, mark) == ("event: increment", f"id: {made.curves.train.step[-1]}")

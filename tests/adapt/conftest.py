@@ -1,0 +1,37 @@
+"""Prepared data of these tests go to a folder of the session, and one small run serves them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from somelab.cli.main import main
+from tests.train.builders import SMALL, flags_of, write_text
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOMELAB_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+        yield
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of forty steps, with keys that route by more than one direction."""
+    folder = tmp_path_factory.mktemp("adapt")
+    text = write_text(folder / "short.txt")
+    settings = {**SMALL, "train.steps": 40, "train.learning_rate": 0.005, "train.eval_every": 20, "router.temperature": 0.3}
+    assert main(["train", "demo", "--data", str(text), "--out", str(folder / "run"), *flags_of(settings)]) == 0
+    return folder / "run"
+
+
+@pytest.fixture(scope="session")
+def other_text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Text of another kind than the run's."""
+    path = tmp_path_factory.mktemp("other") / "other.txt"
+    lines = [f"{n} plus {n * 7 % 13} makes {n + n * 7 % 13} and not {n * 3 % 17}." for n in range(280)]
+    path.write_text("\n<|endoftext|>\n".join(lines) + "\n", encoding="utf-8")
+    return path
