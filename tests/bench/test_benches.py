@@ -5,6 +5,8 @@ Shape letters: T tokens, E experts, K experts per token."""
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -189,3 +191,12 @@ def test_bf16_runs_everywhere() -> None:
         result = bench.run(settings)
         assert result.settings["dtype"] == "bf16"
         assert all(row.median for row in result.rows)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the parent's memory counts on Linux alone")
+def test_a_large_parent_is_no_part_of_the_peak() -> None:
+    """This process takes 1.2 GB first; its child, which imports torch and no more, must not be told to have had it."""
+    held = np.ones(150_000_000)
+    code = "from somelab.bench.child import peak_bytes; print(peak_bytes())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 5e7 < int(done.stdout) < held.nbytes
