@@ -48,7 +48,8 @@ def test_built_once_loaded_and_registered(tmp_path: Path, monkeypatch: pytest.Mo
 def test_there_is_one_openmp_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
     before = building.loaded_runtimes()
     assert load().ready
-    assert building.loaded_runtimes() == before == [building.find_runtime()]
+    assert building.loaded_runtimes() == before
+    assert building.find_runtime() in before  # other packages of this process may have brought theirs
     load.cache_clear()
     register_(None)
     seen = iter([before, before, [*before, Path("/usr/lib/libgomp.so.1")]])
