@@ -74,10 +74,12 @@ def test_the_slider_moves_points(visit: Opener, report: str) -> None:
     page = visit(report)
     open_view(page, "galaxies")
     sky, slider = page.locator("[data-testid=sky]"), page.locator("[data-testid=time]")
-    end = settled(sky)
     slider.focus()
     slider.press("ArrowLeft")
     before = settled(sky)
+    slider.press("ArrowRight")
+    end = settled(sky)  # after a first move: labels and the frame of the focus come a little behind the first picture
+    slider.press("ArrowLeft")
     for _ in range(9):
         slider.press("ArrowLeft")
     start = settled(sky)
@@ -86,7 +88,7 @@ def test_the_slider_moves_points(visit: Opener, report: str) -> None:
     slider.press("PageUp")
     slider.press("PageUp")
     assert slider.get_attribute("aria-valuetext") == "step 24 of 24"
-    assert settled(sky) not in (before, start)
+    assert settled(sky) == end
 
 
 def test_space_plays_and_time_moves_between_snapshots(visit: Opener, report: str) -> None:
