@@ -2,7 +2,7 @@
 
 from somelab.config.data import DataConfig
 from somelab.config.experts import ExpertsConfig
-from somelab.config.files import digest, from_yaml, override, parse, to_yaml
+from somelab.config.files import digest, digest_of_changes, from_yaml, override, parse, to_yaml
 from somelab.config.gravity import GravityConfig
 from somelab.config.model import ModelConfig
 from somelab.config.presets import PRESETS, Preset, Published, preset
@@ -27,6 +27,7 @@ __all__ = [
     "ScaleName",
     "TrainConfig",
     "digest",
+    "digest_of_changes",
     "from_yaml",
     "override",
     "parse",

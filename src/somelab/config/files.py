@@ -84,7 +84,16 @@ def to_yaml(config: Config, preset: Preset | None = None) -> str:
 
 def digest(config: Config) -> str:
     """Twelve hexadecimal digits that name the resolved configuration: equal configurations have equal digests."""
-    canonical = json.dumps(config.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+    return _digest(config.model_dump(mode="json"))
+
+
+def digest_of_changes(config: Config) -> str:
+    """The same over what differs from the defaults: a setting that comes with a later version, and is off, changes no digest."""
+    return _digest(config.model_dump(mode="json", exclude_defaults=True))
+
+
+def _digest(tree: dict[str, Any]) -> str:
+    canonical = json.dumps(tree, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:12]
 
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from somelab.config import Config, digest, override
+from somelab.config import Config, digest_of_changes, override
 from somelab.errors import ConfigError, nearest
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._,=+-]*")
@@ -115,7 +115,7 @@ def identity(config: Config) -> str:
     source = Path(config.data.source)
     if source.suffix in TEXT_FILES or source.exists():
         config = override(config, {"data.source": source.name})
-    return digest(config)
+    return digest_of_changes(config)
 
 
 def seeds_of(number: int) -> tuple[int, ...]:
