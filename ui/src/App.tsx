@@ -3,13 +3,15 @@ import { useEffect } from "preact/hooks";
 import { choice, isDark } from "./design/theme";
 import { capital } from "./format";
 import { Lead, Missing, Waiting } from "./parts/Figure";
-import { isConnected, isLive, page, problem, run, runId, runList, runs, show, shownViews, view, waiting, type View } from "./state";
+import { isConnected, isLive, page, problem, resultsOf, run, runId, runList, runs, show, shownViews, study, studyId, sweep, sweepId, view, waiting, type View } from "./state";
 import { Balance } from "./views/Balance";
 import { Compare } from "./views/Compare";
+import { Continual } from "./views/Continual";
 import { Galaxies } from "./views/Galaxies";
 import { Guilds } from "./views/Guilds";
 import { Eyebrow, Overview } from "./views/Overview";
 import { Runs } from "./views/Runs";
+import { Sweep } from "./views/Sweep";
 import { Traces } from "./views/Traces";
 
 export function App() {
@@ -25,9 +27,10 @@ export function App() {
     return () => removeEventListener("keydown", keys);
   }, []);
   useEffect(() => {
-    document.title = [run.value?.name, capital(view.value), page.value?.title ?? "somelab"].filter(Boolean).join(" · ");
+    const shown = view.value === "sweep" ? sweep.value : view.value === "continual" ? study.value : run.value;
+    document.title = [shown?.name, capital(view.value), page.value?.title ?? "somelab"].filter(Boolean).join(" · ");
   });
-  useEffect(() => scrollTo(0, 0), [view.value, runId.value]);
+  useEffect(() => scrollTo(0, 0), [view.value, runId.value, sweepId.value, studyId.value]);
   return (
     <>
       <a class="skip" href="#view" onClick={(event) => { event.preventDefault(); document.getElementById("view")?.focus(); }}>Skip to the view</a>
@@ -76,15 +79,19 @@ function Live() {
   return <span class={`live ${state}`} role="status">{state === "lost" ? "no connection" : state === "on" ? "live" : ""}</span>;
 }
 
-/** Which run is looked at, where there are several. */
+/** Which run, sweep or study is looked at, where there are several. */
 function Picker() {
-  const all = isLive.value ? (runList.value?.runs ?? []) : [...runs.value.values()];
-  if (all.length < 2 || view.value === "runs" || view.value === "compare") return null;
+  const name = view.value;
+  if (name === "runs" || name === "compare") return null;
+  const isResult = name === "sweep" || name === "continual";
+  const all = isResult ? resultsOf(name) : isLive.value ? (runList.value?.runs ?? []) : [...runs.value.values()];
+  const current = name === "sweep" ? sweepId.value : name === "continual" ? studyId.value : runId.value;
+  if (all.length < 2) return null;
   return (
     <label class="picker">
-      <span class="unseen">Run</span>
-      <select value={runId.value ?? ""} onChange={(event) => show(view.peek(), event.currentTarget.value)}>
-        {all.map((one) => <option key={one.id} value={one.id}>{one.name}{one.problem ? ` (${one.status})` : ""}</option>)}
+      <span class="unseen">{isResult ? capital(name) : "Run"}</span>
+      <select value={current ?? ""} onChange={(event) => show(view.peek(), event.currentTarget.value)}>
+        {all.map((one) => <option key={one.id} value={one.id}>{one.name}{one.problem ? ` (${"status" in one ? one.status : "not readable"})` : ""}</option>)}
       </select>
     </label>
   );
@@ -93,6 +100,8 @@ function Picker() {
 function Shown({ name }: { name: View }) {
   if (name === "runs") return <Runs />;
   if (name === "compare") return <Compare />;
+  if (name === "sweep") return sweep.value ? <Sweep key={sweep.value.id} sweep={sweep.value} /> : <Waiting what="Reading the sweep …" />;
+  if (name === "continual") return study.value ? <Continual key={study.value.id} study={study.value} /> : <Waiting what="Reading the study …" />;
   const current = run.value;
   if (!current) {
     if (runId.value !== null && (waiting.value.has(runId.value) || isLive.value) && !problem.value) return <Waiting what="Reading the run …" />;

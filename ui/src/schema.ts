@@ -1,5 +1,27 @@
 // Generated from somelab.view by `python ui/schema.py`; a test holds it equal. Do not edit.
 
+/** One way to train, over its seeds. */
+export interface Arm {
+  name: string;
+  title: string;
+  /** The arm that it is compared with. */
+  base: string | null;
+  preset: string | null;
+  /** d_model, num_layers, num_experts, d_ffn, top_k. */
+  sizes: Record<string, number>;
+  /** Those that finished. */
+  seeds: number[];
+  /** By measure; `values` in the order of `seeds`. */
+  figures: Record<string, Interval>;
+  /** Arm minus base, by measure, seed by seed, over the seeds that both have. */
+  differences: Record<string, Interval>;
+  /** The seeds' own figures, by their names; of the full size, whatever size this sweep has. */
+  published: Record<string, number>;
+  runs: SweepRun[];
+  /** `loss` of training, `val_loss` and `bits_per_byte`, over the runs that have any. */
+  curves: Record<string, Band>;
+}
+
 export interface Balance {
   info: MeasureInfo[];
   lines: Record<string, Line>;
@@ -8,6 +30,14 @@ export interface Balance {
   /** From validation: the same without respawns and drift, with combination_entropy_bits and num_combinations. */
   evaluation: Series;
   usage: LayerUsage[];
+}
+
+/** A curve over several seeds: at each place their mean, the least and the most of them. */
+export interface Band {
+  tokens: number[];
+  mean: (number | null)[];
+  low: (number | null)[];
+  high: (number | null)[];
 }
 
 export interface Curves {
@@ -242,6 +272,8 @@ export interface Page {
   groups: Group[];
   /** Of the presets that occur among the runs. */
   published: Published[];
+  sweeps: Sweep[];
+  studies: Study[];
 }
 
 export interface Parameters {
@@ -279,6 +311,29 @@ export interface PublishedEpoch {
   seed_ppl: number | null;
   gini: number | null;
   entropy_bits: number | null;
+}
+
+/** A column of a table of results. */
+export interface ResultMeasure {
+  name: string;
+  title: string;
+  /** Behind the point, for means and intervals alike. */
+  digits: number;
+  meaning: string;
+  /** The name of the seeds' own figure that it may be held against. */
+  published: string | null;
+}
+
+/** One line of the list: a sweep, or a study of continual learning. */
+export interface ResultSummary {
+  id: string;
+  kind: "sweep" | "continual";
+  name: string;
+  path: string;
+  /** One line: why there is nothing to open, such as a sweep that has not ended. */
+  problem: string | null;
+  /** What it is, in some words. */
+  about: string;
 }
 
 /** One run folder. Of a broken or foreign one only the first fields say anything. */
@@ -330,6 +385,7 @@ export interface RunList {
   format: number;
   made_by_version: string;
   runs: RunSummary[];
+  results: ResultSummary[];
   /** Folders that were named but could not be searched, a line each. */
   unread: string[];
 }
@@ -379,6 +435,63 @@ export interface Setting {
   usual: string;
   /** Whether the value is not the usual one. */
   changed: boolean;
+}
+
+/** The folder of a study of continual learning. Of one that cannot be read only the first fields say anything. */
+export interface Study {
+  id: string;
+  name: string;
+  path: string;
+  problem: string | null;
+  scale: string | null;
+  unit: string;
+  experiences: string[];
+  /** What the rows of every matrix come after: the base, or an experience. */
+  rows: string[];
+  tokens_per_experience: number;
+  /** The experiences of the stream itself: with a base, all but the first. Each takes up `tokens_per_experience`. */
+  learned: string[];
+  measures: ResultMeasure[];
+  learners: StudyLearner[];
+}
+
+/** One way to learn a stream, over its seeds. */
+export interface StudyLearner {
+  name: string;
+  about: string;
+  /** Parameters that a gradient moves. */
+  num_trainable: number;
+  seeds: number[];
+  figures: Record<string, Interval>;
+  /** R[i][j], mean over seeds: loss on experience j after row i. */
+  matrix: number[][];
+  /** Loss of each stretch of the stream before it was learned from; a place is the middle of its stretch. */
+  online: Band;
+}
+
+/** The folder of a sweep. Of one that cannot be read only the first fields say anything. */
+export interface Sweep {
+  id: string;
+  name: string;
+  path: string;
+  /** One line: why there is nothing more. */
+  problem: string | null;
+  title: string;
+  scale: string;
+  seeds: number[];
+  /** What was set for all arms. */
+  settings: Record<string, string>;
+  measures: ResultMeasure[];
+  arms: Arm[];
+}
+
+/** One arm with one seed. */
+export interface SweepRun {
+  seed: number;
+  /** Its run on this page or server; null where its folder is gone or was never made. */
+  run_id: string | null;
+  /** One line, where it failed. */
+  failure: string | null;
 }
 
 export interface TimingCurve {

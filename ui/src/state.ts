@@ -1,10 +1,10 @@
 // What the page knows and what it shows: signals that every view reads, and the address that mirrors them.
 import { computed, effect, signal } from "@preact/signals";
 import { appended } from "./data/append";
-import { askCompare, askGalaxies, askGuilds, askRun, askRuns, askTraces, follow } from "./data/live";
-import type { Page, Run, RunList } from "./schema";
+import { askCompare, askGalaxies, askGuilds, askRun, askRuns, askStudy, askSweep, askTraces, follow } from "./data/live";
+import type { Page, Run, RunList, Study, Sweep } from "./schema";
 
-export const VIEWS = ["runs", "overview", "balance", "galaxies", "traces", "guilds", "compare"] as const;
+export const VIEWS = ["runs", "sweep", "continual", "overview", "balance", "galaxies", "traces", "guilds", "compare"] as const;
 export type View = (typeof VIEWS)[number];
 export type Part = "galaxies" | "traces" | "guilds";
 
@@ -13,8 +13,12 @@ export const isLive = signal(false);
 export const page = signal<Page | null>(null);
 export const runList = signal<RunList | null>(null);
 export const runs = signal<ReadonlyMap<string, Run>>(new Map());
+export const sweeps = signal<ReadonlyMap<string, Sweep>>(new Map());
+export const studies = signal<ReadonlyMap<string, Study>>(new Map());
 export const view = signal<View>("overview");
 export const runId = signal<string | null>(null);
+export const sweepId = signal<string | null>(null);
+export const studyId = signal<string | null>(null);
 /** Runs that are compared, in the order of their colours. */
 export const chosen = signal<readonly string[]>([]);
 export const comparison = signal<Page | null>(null);
@@ -26,32 +30,69 @@ export const isConnected = signal(true);
 export const stale = signal<ReadonlySet<string>>(new Set());
 
 export const run = computed<Run | null>(() => runs.value.get(runId.value ?? "") ?? null);
-export const shownViews = computed<readonly View[]>(() => (isLive.value ? VIEWS : VIEWS.filter((name) => name !== "runs")));
+export const sweep = computed<Sweep | null>(() => sweeps.value.get(sweepId.value ?? "") ?? null);
+export const study = computed<Study | null>(() => studies.value.get(studyId.value ?? "") ?? null);
+
+interface Listed {
+  id: string;
+  name: string;
+  problem: string | null;
+}
+
+/** Sweeps or studies that can be opened, of the report or of the server's list. */
+export const resultsOf = (kind: "sweep" | "continual"): readonly Listed[] =>
+  isLive.value ? (runList.value?.results ?? []).filter((one) => one.kind === kind) : [...(kind === "sweep" ? sweeps.value : studies.value).values()];
+
+/** Views that have something to show. A page of results alone has no views of runs. */
+export const shownViews = computed<readonly View[]>(() => {
+  const hasResults = resultsOf("sweep").length > 0 || resultsOf("continual").length > 0;
+  return VIEWS.filter((name) => {
+    if (name === "runs") return isLive.value;
+    if (name === "sweep" || name === "continual") return resultsOf(name).length > 0;
+    return isLive.value || runs.value.size > 0 || !hasResults;
+  });
+});
+
+/** What the current view is of. */
+const ofView = (name: View) => (name === "sweep" ? sweepId : name === "continual" ? studyId : runId);
 
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const keep = (changed: Run): void => void (runs.value = new Map(runs.value).set(changed.id, changed));
 
 async function awaiting(key: string, work: () => Promise<void>): Promise<void> {
-  if (waiting.value.has(key)) return;
-  waiting.value = new Set(waiting.value).add(key);
+  // Looked at without being followed: an effect that waits must not begin again when it is done.
+  if (waiting.peek().has(key)) return;
+  waiting.value = new Set(waiting.peek()).add(key);
   try {
     await work();
     problem.value = null;
   } catch (error) {
     problem.value = message(error);
   } finally {
-    waiting.value = new Set([...waiting.value].filter((other) => other !== key));
+    waiting.value = new Set([...waiting.peek()].filter((other) => other !== key));
   }
 }
 
 export function openReport(content: Page): void {
   page.value = content;
   runs.value = new Map(content.runs.map((one) => [one.id, one]));
+  sweeps.value = new Map(content.sweeps.map((one) => [one.id, one]));
+  studies.value = new Map(content.studies.map((one) => [one.id, one]));
+  sweepId.value = content.sweeps[0]?.id ?? null;
+  studyId.value = content.studies[0]?.id ?? null;
   comparison.value = content;
   const sound = content.runs.filter((one) => one.status !== "foreign" && one.status !== "broken");
-  chosen.value = sound.map((one) => one.id);
+  chosen.value = firstChoice(content, sound);
   runId.value = (sound[0] ?? content.runs[0])?.id ?? null;
+  if (content.sweeps.length) view.value = "sweep";
+  else if (content.studies.length) view.value = "continual";
   readAddress();
+}
+
+/** What is compared at first: all runs; of sweeps, whose runs are many, the first run of each arm. */
+function firstChoice(content: Page, sound: readonly Run[]): string[] {
+  const inside = new Set(content.sweeps.flatMap((one) => one.arms.flatMap((arm) => arm.runs.slice(1).map((run) => run.run_id))));
+  return sound.map((one) => one.id).filter((id) => !inside.has(id));
 }
 
 export async function openLive(): Promise<void> {
@@ -66,6 +107,8 @@ export const refreshRuns = (): Promise<void> =>
     runList.value = await askRuns();
     const sound = runList.value.runs.filter((one) => one.status !== "foreign" && one.status !== "broken");
     if (runId.value === null) runId.value = sound[0]?.id ?? runList.value.runs[0]?.id ?? null;
+    sweepId.value ??= resultsOf("sweep")[0]?.id ?? null;
+    studyId.value ??= resultsOf("continual")[0]?.id ?? null;
   });
 
 export const loadRun = (id: string): Promise<void> =>
@@ -73,6 +116,16 @@ export const loadRun = (id: string): Promise<void> =>
     const fresh = await askRun(id);
     const known = runs.value.get(id);
     keep(known ? { ...fresh, galaxies: known.galaxies, traces: known.traces, guilds: known.guilds } : fresh);
+  });
+
+const loadSweep = (id: string): Promise<void> =>
+  awaiting(`sweep ${id}`, async () => {
+    sweeps.value = new Map(sweeps.peek()).set(id, await askSweep(id));
+  });
+
+const loadStudy = (id: string): Promise<void> =>
+  awaiting(`study ${id}`, async () => {
+    studies.value = new Map(studies.peek()).set(id, await askStudy(id));
   });
 
 /** Ask for a heavy part of a live run, once, or again where it has become old. */
@@ -115,24 +168,30 @@ function followRun(id: string): () => void {
   );
 }
 
-/** What the address says after its #: view and run. */
+/** What the address says after its #: view, and the run, sweep or study that it is of. */
 function readAddress(): void {
   const [, name, id] = location.hash.split("/");
   if ((shownViews.peek() as readonly string[]).includes(name ?? "")) view.value = name as View;
   const wanted = id ? decodeURIComponent(id) : null;
+  if (wanted === null) return;
+  if (name === "sweep" || name === "continual") {
+    if (resultsOf(name).some((one) => one.id === wanted)) ofView(name).value = wanted;
+    return;
+  }
   const known = isLive.peek() ? runList.peek()?.runs.map((one) => one.id) : [...runs.peek().keys()];
-  if (wanted !== null && known?.includes(wanted)) runId.value = wanted;
+  if (known?.includes(wanted)) runId.value = wanted;
 }
 
-export function show(name: View, id: string | null = runId.peek()): void {
-  if (id !== null) runId.value = id;
+export function show(name: View, id: string | null = ofView(name).peek()): void {
+  if (id !== null) ofView(name).value = id;
   view.value = name;
 }
 
 export function startFollowing(): void {
   addEventListener("hashchange", readAddress);
   effect(() => {
-    const address = `#/${view.value}${runId.value === null ? "" : `/${encodeURIComponent(runId.value)}`}`;
+    const id = ofView(view.value).value;
+    const address = `#/${view.value}${id === null ? "" : `/${encodeURIComponent(id)}`}`;
     if (location.hash !== address) history.replaceState(null, "", address);
   });
   if (!isLive.peek()) return;
@@ -141,7 +200,7 @@ export function startFollowing(): void {
   effect(() => {
     const id = runId.value;
     const isLoaded = id !== null && runs.value.has(id);
-    if (id !== null && !isLoaded && view.value !== "runs") void loadRun(id);
+    if (id !== null && !isLoaded && !["runs", "sweep", "continual"].includes(view.value)) void loadRun(id);
     if (id === followed && stop) return;
     stop?.();
     stop = null;
@@ -158,6 +217,11 @@ export function startFollowing(): void {
         comparison.value = await askCompare(ids);
       });
     }
+  });
+  // Read anew whenever it is opened: a sweep that has gone on has another table.
+  effect(() => {
+    if (view.value === "sweep" && sweepId.value !== null) void loadSweep(sweepId.value);
+    if (view.value === "continual" && studyId.value !== null) void loadStudy(studyId.value);
   });
   setInterval(() => {
     if (view.peek() === "runs" && !document.hidden) void refreshRuns();

@@ -1,26 +1,30 @@
-"""somelab report: one self-contained page about one or several runs, and on request every plot as a file of its own."""
+"""somelab report: one self-contained page about runs, sweeps and continual studies, and on request every plot as a file of its
+own."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from somelab.errors import ConfigError, SomelabError
+
+if TYPE_CHECKING:
+    from somelab.view.schema import Page
 
 MAPS = "pca,tsne,umap"
 
 
 @dataclass(frozen=True)
 class Arguments:
-    """Write a page that shows runs from the inside: curves, balance, key maps, guilds, traces, comparison. It is one file that
-    needs neither network nor somelab to be read."""
+    """Write a page that shows runs from the inside: curves, balance, key maps, guilds, traces, comparison; and what sweeps and
+    continual studies found. It is one file that needs neither network nor somelab to be read."""
 
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN ...", help_behavior_hint="")] = ()
-    """One or several run folders."""
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FOLDER ...", help_behavior_hint="")] = ()
+    """One or several folders: of a run, of a sweep (its runs come along, without maps, guilds and traces), of a continual study."""
     out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FILE", help_behavior_hint="")] = None
     """The page to write. Without it: report.html, unless only figures or data are asked for."""
     figures: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None
@@ -44,12 +48,12 @@ def run(arguments: Arguments) -> int:
     from somelab.view.report import json_of, static_page, write_file, write_report
 
     if not arguments.runs:
-        raise SomelabError("no run is named; give one or several run folders, such as `somelab report runs/a1`")
+        raise SomelabError("no run is named; give one or several folders of runs, sweeps or continual studies, such as runs/a1")
     if arguments.tokens < 0:
         raise ConfigError("--tokens", arguments.tokens, "is less than 0", "choose 0 or more")
     methods = parse_methods(arguments.maps)
     if missing := [path for path in arguments.runs if not path.is_dir()]:
-        raise SomelabError(f"run {missing[0]}: there is no such folder; name one that `somelab train` wrote")
+        raise SomelabError(f"run {missing[0]}: there is no such folder; name one that `somelab train`, sweep or continual wrote")
     out = arguments.out
     if out is None and arguments.figures is None and arguments.data_only is None:
         out = Path("report.html")
@@ -75,18 +79,31 @@ def run(arguments: Arguments) -> int:
     return 0
 
 
-def _tell(page: Any, written: dict[str, int], figures: Path | None, *, as_json: bool) -> None:
+def _tell(page: Page, written: dict[str, int], figures: Path | None, *, as_json: bool) -> None:
     from somelab.cli.terminal import console, print_json
+    from somelab.view.groups import is_light
 
+    results = [
+        *({"id": one.id, "kind": "sweep", "problem": one.problem} for one in page.sweeps),
+        *({"id": one.id, "kind": "continual", "problem": one.problem} for one in page.studies),
+    ]
     runs = [
         {"id": run.id, "status": run.status, "verdict": run.verdict, "left_out": {part.name: part.reason for part in run.left_out}}
         for run in page.runs
     ]
     if as_json:
-        print_json({"runs": runs, "files": written})
+        print_json({"runs": runs, "results": results, "files": written})
         return
     out = console()
+    for one in page.sweeps:
+        what = f"{len(one.arms)} arms, {sum(len(arm.seeds) for arm in one.arms)} finished runs"
+        out.print(f"{one.name} (sweep): {one.problem or what}", soft_wrap=True)
+    for one in page.studies:
+        what = f"{len(one.learners)} learners, {len(one.experiences)} experiences"
+        out.print(f"{one.name} (continual): {one.problem or what}", soft_wrap=True)
     for run in page.runs:
+        if is_light(run) and run.problem is None:
+            continue
         out.print(f"{run.name} ({run.status}): {run.verdict}", soft_wrap=True)
         for reason in dict.fromkeys(part.reason for part in run.left_out):
             out.print(f"  left out: {reason}", soft_wrap=True)

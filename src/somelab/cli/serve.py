@@ -24,7 +24,7 @@ class Arguments:
     see it only with --host, and then only with a token."""
 
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUNS ...", help_behavior_hint="")] = ()
-    """Run folders, or folders of runs. Without any: the folder `runs`."""
+    """Folders of runs, sweeps and continual studies, or folders that hold some. Without any: the folder `runs`."""
     host: str = LOOPBACK
     """The address to listen at; 0.0.0.0 for all of this machine's."""
     port: int = 8321

@@ -20,6 +20,8 @@ from somelab.runs import RunFolder, atomic
 
 # Which published figure stands beside which of ours. Their val_loss counts padding up to v4, so it stands beside none.
 PUBLISHED = {"seed_ppl": "seed_ppl", "val_ppl": "val_ppl", "gini": "gini_middle", "entropy_bits": "entropy_bits_middle"}
+# Left out of the table for people, whose columns are many; pages hold the seeds' entropy against it.
+ENTROPY_MIDDLE = Measure("entropy_bits_middle", "entropy, middle", ".3f", "bits, of the middle layer, which the seeds report")
 DIFFERENCES = ("val_loss", "bits_per_byte", "seed_ppl", "gini", "num_combinations", "crowding")
 Figures = Mapping[int, Mapping[str, float]]
 """The figures of an arm's finished runs by seed."""
@@ -37,6 +39,8 @@ class Row:
     differences: dict[str, Interval] = field(default_factory=dict[str, Interval])
     """Arm minus base, by measure, over the seeds that both have."""
     failures: dict[int, str] = field(default_factory=dict[int, str])
+    values: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    """What each seed measured, in the order of `seeds`; the means are of these."""
 
 
 def read_figures(plan: Plan, out: Path) -> dict[str, Figures]:
@@ -60,11 +64,12 @@ def rows_of(plan: Plan, figures: Mapping[str, Figures], failures: Mapping[tuple[
         base = figures.get(arm.base, {}) if arm.base else {}
         both = [seed for seed in sorted(own) if seed in base]
         names = sorted({name for run in own.values() for name in run})
+        known = [name for name in names if all(name in run for run in own.values())]
         rows.append(
             Row(
                 arm,
                 tuple(sorted(own)),
-                {name: _over(own, sorted(own), name) for name in names if all(name in run for run in own.values())},
+                {name: _over(own, sorted(own), name) for name in known},
                 _published(arm),
                 {
                     name: paired([own[seed][name] for seed in both], [base[seed][name] for seed in both])
@@ -73,6 +78,7 @@ def rows_of(plan: Plan, figures: Mapping[str, Figures], failures: Mapping[tuple[
                 },
                 # The remedy after the first semicolon names folders; the outcomes beside the runs have all of it.
                 {seed: reason.partition(";")[0] for (name, seed), reason in sorted(failures.items()) if name == arm.name},
+                {name: [own[seed][name] for seed in sorted(own)] for name in known},
             )
         )
     return rows
@@ -93,7 +99,7 @@ def markdown(plan: Plan, rows: Sequence[Row]) -> str:
     )
     if plan.settings:
         lines.append(f"Set for all arms: {', '.join(f'{name} = {value}' for name, value in sorted(plan.settings.items()))}.")
-    shown = [measure for measure in MEASURES if any(measure.name in row.means for row in rows)]
+    shown = [measure for measure in MEASURES if _is_in(rows, measure)]
     beside = [name for name in PUBLISHED if any(name in row.published for row in rows)]
     heads = ["arm", "D/L/E/F/K", "seeds", *(measure.title for measure in shown), *(f"published {name}" for name in beside)]
     lines += ["", *_grid(heads, [_cells(row, shown, beside) for row in rows])]
@@ -108,7 +114,7 @@ def markdown(plan: Plan, rows: Sequence[Row]) -> str:
 
 def as_csv(rows: Sequence[Row]) -> str:
     """One line an arm: mean, low and high of the measures, then of the differences, then the published figures."""
-    measures = [measure.name for measure in MEASURES if any(measure.name in row.means for row in rows)]
+    measures = [measure.name for measure in MEASURES if _is_in(rows, measure)]
     differing = [name for name in DIFFERENCES if any(name in row.differences for row in rows)]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -133,6 +139,7 @@ def as_record(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:
         "scale": plan.scale,
         "seeds": list(plan.seeds),
         "settings": plan.settings,
+        "measures": [_measure_record(measure) for measure in (*MEASURES, ENTROPY_MIDDLE) if _is_in(rows, measure)],
         "arms": [
             {
                 "name": row.arm.name,
@@ -140,7 +147,9 @@ def as_record(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:
                 "preset": row.arm.preset,
                 "base": row.arm.base,
                 "config_digest": identity(row.arm.config),
+                "sizes": _sizes(row.arm),
                 "seeds": list(row.seeds),
+                "values": row.values,
                 "means": {name: interval_record(found) for name, found in row.means.items()},
                 "differences": {name: interval_record(found) for name, found in row.differences.items()},
                 "published": row.published,
@@ -154,6 +163,29 @@ def as_record(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:
 def interval_record(found: Interval) -> dict[str, float | int | None]:
     """An interval as plain values; what one seed cannot tell is null."""
     return {"mean": found.mean, "low": _number(found.low), "high": _number(found.high), "num": found.num}
+
+
+def _measure_record(measure: Measure) -> dict[str, Any]:
+    """What a page has to know of a measure: how to write it, and which published figure it may be held against."""
+    beside = next((theirs for theirs, ours in PUBLISHED.items() if ours == measure.name), None)
+    digits = int(measure.form.partition(".")[2].rstrip("f"))
+    return {"name": measure.name, "title": measure.title, "digits": digits, "meaning": measure.meaning, "published": beside}
+
+
+def _is_in(rows: Sequence[Row], measure: Measure) -> bool:
+    return any(measure.name in row.means for row in rows)
+
+
+def _sizes(arm: Arm) -> dict[str, int]:
+    """D, L, E, F and K by their names."""
+    model, experts = arm.config.model, arm.config.experts
+    return {
+        "d_model": model.d_model,
+        "num_layers": model.num_layers,
+        "num_experts": experts.num_experts,
+        "d_ffn": experts.d_ffn,
+        "top_k": experts.top_k,
+    }
 
 
 def plus_minus(found: Interval, measure: Measure) -> str:
@@ -177,8 +209,7 @@ def _published(arm: Arm) -> dict[str, float]:
 
 
 def _cells(row: Row, shown: Sequence[Measure], beside: Sequence[str]) -> list[str]:
-    model, experts = row.arm.config.model, row.arm.config.experts
-    size = f"{model.d_model}/{model.num_layers}/{experts.num_experts}/{experts.d_ffn}/{experts.top_k}"
+    size = "/".join(str(number) for number in _sizes(row.arm).values())
     figures = [plus_minus(row.means[measure.name], measure) if measure.name in row.means else "" for measure in shown]
     return [
         row.arm.name,

@@ -1,4 +1,5 @@
-"""Several runs on one page: names that do not clash, groups over seeds, and what the seeds published for their presets."""
+"""Several folders on one page: runs, and the results of sweeps and studies; names that do not clash, groups over seeds, and what
+the seeds published for the presets that occur."""
 
 from __future__ import annotations
 
@@ -13,38 +14,79 @@ from somelab.config import PRESETS, preset
 from somelab.runs import RunFolder
 from somelab.view.heavy import Options, Progress, complete_run
 from somelab.view.packing import number
-from somelab.view.payload import UNREADABLE
-from somelab.view.schema import FORMAT, Final, Group, Interval, Page, Published, PublishedEpoch, Run
+from somelab.view.payload import UNREADABLE, run_of
+from somelab.view.results import kind_of
+from somelab.view.schema import FORMAT, Final, Group, LeftOut, Page, Published, PublishedEpoch, Run
+from somelab.view.schema_parts import Interval
+from somelab.view.schema_results import Study, Sweep
+from somelab.view.studies import study_of
+from somelab.view.sweeps import LIGHT, run_folders, sweep_of, table_of
 
 NOT_FIGURES = ("step", "tokens")
+SEED = re.compile(r"seed-\d+")
 
 
 def page_of(paths: Sequence[Path], options: Options | None = None, progress: Progress | None = None, title: str = "") -> Page:
-    """Everything about some runs."""
-    ids = run_ids(paths)
-    runs = [complete_run(path, run_id, options, progress) for path, run_id in zip(paths, ids, strict=True)]
-    return page_with(runs, title)
+    """Everything about some folders. The runs of a sweep come along without what takes their models, unless they are named too."""
+    kinds = {path: kind_of(path) for path in paths}
+    sweeps = [path for path in paths if kinds[path] == "sweep"]
+    studies = [path for path in paths if kinds[path] == "continual"]
+    named = list(dict.fromkeys(path.resolve() for path in paths if kinds[path] is None))
+    inside = list(dict.fromkeys(path.resolve() for sweep in sweeps for path in _runs_of(sweep)))
+    light = [path for path in inside if path not in named]
+    ids = dict(zip([*named, *light], run_ids([*named, *light]), strict=True))
+    shown = {path.resolve(): path for path in reversed(paths)}  # as they were named
+    runs = [complete_run(shown[path], ids[path], options, progress) for path in named]
+    runs += [_light(run_of(path, ids[path])) for path in light]
+    return page_with(
+        runs,
+        title,
+        [sweep_of(path, name, lambda run: ids.get(run.resolve())) for path, name in zip(sweeps, run_ids(sweeps), strict=True)],
+        [study_of(path, name) for path, name in zip(studies, run_ids(studies), strict=True)],
+    )
 
 
-def page_with(runs: Sequence[Run], title: str = "") -> Page:
-    """A page around runs that are already read."""
+def page_with(runs: Sequence[Run], title: str = "", sweeps: Sequence[Sweep] = (), studies: Sequence[Study] = ()) -> Page:
+    """A page around what is already read."""
+    names = [*(one.name for one in (*sweeps, *studies)), *(run.name for run in runs if not is_light(run))]
     return Page(
         format=FORMAT,
         made_by_version=__version__,
         made_at=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        title=title or ", ".join(run.name for run in runs[:3]) + (f" and {len(runs) - 3} more" if len(runs) > 3 else ""),
+        title=title or ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else ""),
         runs=list(runs),
         groups=groups_of(runs),
         published=published_of(runs),
+        sweeps=list(sweeps),
+        studies=list(studies),
     )
 
 
+def _runs_of(sweep: Path) -> list[Path]:
+    try:
+        return run_folders(sweep, table_of(sweep))
+    except UNREADABLE:
+        return []  # its own entry says what is wrong with it
+
+
+def _light(run: Run) -> Run:
+    left_out = [*run.left_out, *(LeftOut(name=part, reason=LIGHT) for part in ("galaxies", "guilds", "traces"))]
+    return run.model_copy(update={"galaxies": [], "guilds": [], "traces": [], "left_out": left_out})
+
+
+def is_light(run: Run) -> bool:
+    """Whether a run is there only as part of a sweep."""
+    return any(part.reason == LIGHT for part in run.left_out)
+
+
 def run_ids(paths: Sequence[Path]) -> list[str]:
-    """A name for each run, safe in an address; those that clash are numbered."""
+    """A name for each folder, safe in an address; those that clash are numbered. Runs of a sweep are named by arm and seed."""
     taken: set[str] = set()
     ids: list[str] = []
     for path in paths:
-        name = re.sub(r"[^\w.-]+", "-", path.resolve().name).strip(".-") or "run"
+        place = path.resolve()
+        own = f"{place.parent.name}-{place.name}" if SEED.fullmatch(place.name) else place.name
+        name = re.sub(r"[^\w.-]+", "-", own).strip(".-") or "run"
         made, count = name, 2
         while made in taken:
             made, count = f"{name}-{count}", count + 1

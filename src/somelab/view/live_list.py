@@ -1,4 +1,4 @@
-"""The list of runs: a line for each, kept up to date from what its journal has gained since the last look."""
+"""The list of runs and results: a line for each, kept up to date from what a journal has gained since the last look."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from somelab import __version__
 from somelab.config import Config
 from somelab.runs import RunFolder
 from somelab.view.live_journals import Follower, News
-from somelab.view.live_messages import RunList, RunSummary
+from somelab.view.live_messages import ResultSummary, RunList, RunSummary
 from somelab.view.live_table import Entry, RunTable
 from somelab.view.packing import number
 from somelab.view.payload import UNREADABLE, one_line
+from somelab.view.results import Kind
 from somelab.view.schema import FORMAT, Status
 from somelab.view.settings import data_of, num_steps
 from somelab.view.status import Foreign, check_ours
+from somelab.view.studies import summary_of
+from somelab.view.sweeps import table_of
 
 SPARK_POINTS = 60
 
@@ -67,11 +70,12 @@ class LiveList:
     def look(self) -> RunList:
         with self._lock:
             entries, unread = self.table.look()
-            runs = [self._summary(entry) for entry in entries]
+            runs = [self._summary(entry) for entry in entries if entry.kind is None]
+            results = [_result(entry, entry.kind) for entry in entries if entry.kind is not None]
         order: dict[Status, int] = {"running": 0, "finished": 1, "stopped": 1, "broken": 2, "foreign": 2}
         runs.sort(key=lambda run: run.started or "", reverse=True)
         runs.sort(key=lambda run: order[run.status])
-        return RunList(format=FORMAT, made_by_version=__version__, runs=runs, unread=unread)
+        return RunList(format=FORMAT, made_by_version=__version__, runs=runs, results=results, unread=unread)
 
     def _summary(self, entry: Entry) -> RunSummary:
         if entry.problem is not None:
@@ -91,6 +95,32 @@ class LiveList:
             return _unreadable(entry, "foreign", one_line(error, ""))
         except UNREADABLE as error:
             return _unreadable(entry, "broken", one_line(error, f"{entry.path}: cannot be read"))
+
+
+def _result(entry: Entry, kind: Kind) -> ResultSummary:
+    """The line of a folder of results. What it holds is read when it is opened."""
+    name, about, problem = entry.path.name, "", None
+    try:
+        if kind == "sweep":
+            table = table_of(entry.path)
+            name = str(table["plan"])
+            parts = (
+                _number_of(table["arms"], "arm"),
+                _number_of(table["seeds"], "seed"),
+                f"{table['scale']} scale",
+                table["title"],
+            )
+        else:
+            summary = summary_of(entry.path)
+            parts = (_number_of(summary["learners"], "learner"), " > ".join(map(str, summary["experiences"])))
+        about = " · ".join(str(part) for part in parts if part)
+    except UNREADABLE as error:
+        problem = one_line(error, f"{entry.path}: its tables cannot be read")
+    return ResultSummary(id=entry.id, kind=kind, name=name, path=str(entry.path), problem=problem, about=about)
+
+
+def _number_of(things: Any, word: str) -> str:
+    return f"{len(things)} {word}" + ("" if len(things) == 1 else "s")
 
 
 def _read(path: Path, facts: dict[str, Any]) -> _Known:

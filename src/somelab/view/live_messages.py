@@ -43,10 +43,24 @@ class RunSummary(Part):
     """Training loss over the run, thinned to some dozens of points."""
 
 
+class ResultSummary(Part):
+    """One line of the list: a sweep, or a study of continual learning."""
+
+    id: str
+    kind: Literal["sweep", "continual"]
+    name: str
+    path: str
+    problem: str | None
+    """One line: why there is nothing to open, such as a sweep that has not ended."""
+    about: str
+    """What it is, in some words."""
+
+
 class RunList(Part):
     format: int
     made_by_version: str
     runs: list[RunSummary]
+    results: list[ResultSummary]
     unread: list[str]
     """Folders that were named but could not be searched, a line each."""
 

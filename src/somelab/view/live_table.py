@@ -1,5 +1,5 @@
-"""Which run folders the server knows. A request names a run by an id that is looked up here, never by a path.
-Whatever a symbolic link in a folder points to must lie in the runs folder too, or the folder is not read."""
+"""Which folders the server knows: runs, and results over several. A request names one by an id that is looked up here, never by
+a path. Whatever a symbolic link in a folder points to must lie in the runs folder too, or the folder is not read."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 
 from somelab.errors import SomelabError
 from somelab.view.groups import run_ids
+from somelab.view.results import Kind, kind_of
 
-DEPTH = 3  # levels below a named folder at which runs are looked for: sweeps put theirs into folders of their own
+DEPTH = 3  # levels below a named folder at which runs are looked for
+DEPTH_OF_RESULTS = 2  # levels below the folder of a sweep at which its runs lie: arm, then seed
 
 
 class UnknownRun(SomelabError):
@@ -26,6 +28,8 @@ class Entry:
     path: Path
     problem: str | None
     """Why it must not be read; None for a folder that may be."""
+    kind: Kind | None = None
+    """None for a run, and for what is neither a run nor results."""
 
 
 class RunTable:
@@ -53,7 +57,9 @@ class RunTable:
                 made, count = f"{wanted}-{count}", count + 1
             taken.add(made)
             self._ids[path] = made
-        return [Entry(self._ids[path], path, problem) for path, problem in found.items()], unread
+        return [
+            Entry(self._ids[path], path, problem, None if problem else kind_of(path)) for path, problem in found.items()
+        ], unread
 
     def entry(self, run_id: str) -> Entry:
         """The folder of an id, checked again: links may have changed since the list was made."""
@@ -62,6 +68,10 @@ class RunTable:
                 root = next(root for root in self.roots if path.is_relative_to(root))
                 return Entry(run_id, path, link_outside(path, root))
         raise UnknownRun(f"run {run_id!r}: is not among the runs that are served; reload the list")
+
+    def id_of(self, path: Path) -> str | None:
+        """The id of a folder that was found; None for any other."""
+        return self._ids.get(path.resolve())
 
     def folder(self, run_id: str) -> Path:
         """The folder of an id that may be read."""
@@ -72,21 +82,23 @@ class RunTable:
 
 
 def _folders(root: Path) -> Iterator[Path]:
-    """The root itself if it is a run, else every run below it, and every child that is neither a run nor a folder of runs."""
-    if (root / "run.json").exists():
-        yield root
+    """The root itself if it is a run or results; every run and all results below it, and every child without any."""
+    if (root / "run.json").exists() or kind_of(root) is not None:
+        yield from _found_below(root, DEPTH)
         return
     for child in _children(root):
-        runs = list(_runs_below(child, DEPTH - 1))
-        yield from runs or [child]
+        yield from list(_found_below(child, DEPTH - 1)) or [child]
 
 
-def _runs_below(folder: Path, depth: int) -> Iterator[Path]:
+def _found_below(folder: Path, depth: int) -> Iterator[Path]:
     if os.path.lexists(folder / "run.json"):
         yield folder
-    elif depth and not folder.is_symlink():
-        for child in _children(folder):
-            yield from _runs_below(child, depth - 1)
+    elif not folder.is_symlink():
+        if kind_of(folder) is not None:
+            yield folder
+            depth = max(depth, DEPTH_OF_RESULTS)
+        for child in _children(folder) if depth else ():
+            yield from _found_below(child, depth - 1)
 
 
 def _children(folder: Path) -> list[Path]:

@@ -1,5 +1,5 @@
 """What the page shows, as one typed tree: the contract between Python, which fills it, and the page, which draws it.
-`ui/src/schema.ts` is generated from this file. Numbers that are not finite arrive as null: JSON has no word for them.
+`ui/src/schema.ts` is generated from it. Numbers that are not finite arrive as null: JSON has no word for them.
 
 Shape letters: L routed layers, E experts, K experts per token, F frames (key snapshots), N tokens."""
 
@@ -7,28 +7,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from somelab.view.schema_parts import Interval, Number, Packed, Part
+from somelab.view.schema_results import Study, Sweep
 
 FORMAT = 1
 
 Status = Literal["running", "finished", "stopped", "foreign", "broken"]
 MapMethod = Literal["pca", "tsne", "umap"]
 Labels = Literal["builtin", "tagger", "lexicon", "none"]
-Number = float | None
-
-
-class Part(BaseModel):
-    """One node of the tree."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, protected_namespaces=())
-
-
-class Packed(Part):
-    """A large array: base64 of its little-endian values, the last axis fastest."""
-
-    dtype: Literal["uint8", "uint16", "int16", "int32", "float32"]
-    shape: list[int]
-    data: str
 
 
 class Setting(Part):
@@ -369,16 +355,6 @@ class Run(Part):
     """Parts that are not there, and why: words (the data file is gone), traces (no checkpoint) ..."""
 
 
-class Interval(Part):
-    """A mean over seeds with its 95 % interval; null where one value says nothing about spread."""
-
-    mean: Number
-    low: Number
-    high: Number
-    num: int
-    values: list[Number]
-
-
 class Group(Part):
     """Runs that are equal but for the seed."""
 
@@ -428,3 +404,5 @@ class Page(Part):
     groups: list[Group]
     published: list[Published]
     """Of the presets that occur among the runs."""
+    sweeps: list[Sweep] = []
+    studies: list[Study] = []

@@ -4,6 +4,7 @@ GET /                          the page                    GET  /api/runs/{id}/g
 GET /api/runs                  the list                    GET  /api/runs/{id}/guilds, /traces
 GET /api/runs/{id}             a run without heavy parts   POST /api/runs/{id}/trace     continue a prompt
 GET /api/runs/{id}/events      what is new, as it comes    GET  /api/compare?ids=a,b
+GET /api/sweeps/{id}           a sweep with its curves     GET  /api/studies/{id}        a study of continual learning
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from somelab.view.live_table import RunTable, UnknownRun
 from somelab.view.payload import UNREADABLE, not_a_run, one_line, run_of
 from somelab.view.report import static_page
 from somelab.view.schema import Galaxy, LayerGuilds, Trace
+from somelab.view.studies import study_of
+from somelab.view.sweeps import sweep_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -108,6 +111,13 @@ class Service:
         runs = await asyncio.to_thread(lambda: [run_of(path, run_id) for path, run_id in zip(folders, dict.fromkeys(ids))])
         return _json(page_with(runs))
 
+    async def sweep(self, request: Request) -> Response:
+        sweep_id = request.path_params["run_id"]
+        return _json(await asyncio.to_thread(sweep_of, self._folder(request), sweep_id, self.table.id_of))
+
+    async def study(self, request: Request) -> Response:
+        return _json(await asyncio.to_thread(study_of, self._folder(request), request.path_params["run_id"]))
+
     async def events(self, request: Request) -> Response:
         from starlette.responses import StreamingResponse
 
@@ -139,6 +149,8 @@ def make_app(roots: Sequence[Path], options: Options, *, host: str, token: str |
         ("/", service.page, "GET"),
         ("/api/runs", service.runs, "GET"),
         ("/api/compare", service.compare, "GET"),
+        ("/api/sweeps/{run_id}", service.sweep, "GET"),
+        ("/api/studies/{run_id}", service.study, "GET"),
         ("/api/runs/{run_id}", service.run, "GET"),
         ("/api/runs/{run_id}/galaxies", service.galaxies, "GET"),
         ("/api/runs/{run_id}/guilds", service.guilds, "GET"),

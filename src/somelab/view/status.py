@@ -21,7 +21,7 @@ def check_ours(run: RunFolder) -> dict[str, Any]:
     if not run.path.is_dir():
         raise Foreign(f"run {run.path}: there is no such folder")
     if not (run.path / "run.json").is_file():
-        raise Foreign(f"run {run.path}: has no run.json, so it is not a run of somelab")
+        raise Foreign(f"run {run.path}: has no run.json and no results, so it is no run, sweep or continual study of somelab")
     facts = run.facts()
     if facts.get("format") != FORMAT:
         raise Foreign(f"run {run.path}: has format {facts.get('format')!r}, this version reads {FORMAT}")

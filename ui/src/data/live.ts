@@ -1,5 +1,5 @@
 // Talks to `somelab serve`: asks for runs and their parts, and follows a run by server-sent events.
-import type { Galaxy, Increment, LayerGuilds, Page, Problem, Run, RunList, Trace, TraceAnswer, TraceRequest } from "../schema";
+import type { Galaxy, Increment, LayerGuilds, Page, Problem, Run, RunList, Study, Sweep, Trace, TraceAnswer, TraceRequest } from "../schema";
 
 async function ask<T>(path: string, body?: TraceRequest): Promise<T> {
   const request: RequestInit = { credentials: "same-origin", headers: { Accept: "application/json" } };
@@ -30,6 +30,8 @@ export const askGalaxies = (id: string, quick: boolean): Promise<Galaxy[]> => as
 export const askGuilds = (id: string): Promise<LayerGuilds[]> => ask(`${of(id)}/guilds`);
 export const askTraces = (id: string): Promise<Trace[]> => ask(`${of(id)}/traces`);
 export const askTrace = (id: string, request: TraceRequest): Promise<TraceAnswer> => ask(`${of(id)}/trace`, request);
+export const askSweep = (id: string): Promise<Sweep> => ask(`/api/sweeps/${encodeURIComponent(id)}`);
+export const askStudy = (id: string): Promise<Study> => ask(`/api/studies/${encodeURIComponent(id)}`);
 export const askCompare = (ids: readonly string[]): Promise<Page> => ask(`/api/compare?ids=${ids.map(encodeURIComponent).join(",")}`);
 
 /** Follow a run until the returned function is called. `onState` says whether the line is open. */

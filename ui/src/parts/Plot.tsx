@@ -5,6 +5,7 @@ import { isDark, token } from "../design/theme";
 import { figure, mark, type Value } from "../format";
 import type { Line } from "../schema";
 import { logTicks } from "../ticks";
+import { drawBand, drawBorders, drawLine, type Border } from "./plotMarks";
 
 export interface Curve {
   label: string;
@@ -16,6 +17,8 @@ export interface Curve {
   width?: number;
   dash?: number[];
   alpha?: number;
+  /** What seeds span around it. */
+  band?: { low: readonly Value[]; high: readonly Value[] };
 }
 
 export interface PlotProps {
@@ -30,6 +33,8 @@ export interface PlotProps {
   /** Take least and most as they are, for panels that share an axis; else they only bound what the data ask for. */
   fixed?: boolean;
   line?: Line | undefined;
+  /** Stretches of x with names, such as the experiences of a stream. */
+  borders?: readonly Border[];
   height?: number;
   format?: (value: number) => string;
   /** Charts with the same name share their pointer. */
@@ -38,6 +43,8 @@ export interface PlotProps {
   bare?: boolean;
   /** Shared range of x, so that small multiples can be compared. */
   xMost?: number | undefined;
+  /** Where x begins, where that is before the first point. */
+  xLeast?: number | undefined;
 }
 
 const AXIS_FONT = '11px Inter, ui-sans-serif, system-ui, "Segoe UI", Helvetica, Arial, sans-serif';
@@ -51,14 +58,15 @@ function table(curves: readonly Curve[]): uPlot.AlignedData {
 
 function extent(curves: readonly Curve[], props: PlotProps): [number, number] {
   if (props.fixed && props.least != null && props.most != null) return [props.least, props.most];
-  const values = curves.flatMap((curve) => curve.y.filter((value): value is number => value != null && (!props.log || value > 0)));
+  const shown = curves.flatMap((curve) => [...curve.y, ...(curve.band ? [...curve.band.low, ...curve.band.high] : [])]);
+  const values = shown.filter((value): value is number => value != null && (!props.log || value > 0));
   if (props.line) values.push(props.line.value);
   let low = values.length ? values.reduce((a, b) => Math.min(a, b)) : props.log ? 1 : 0;
   let high = values.length ? values.reduce((a, b) => Math.max(a, b)) : 1;
   const room = (high - low) * 0.08 || Math.abs(high) * 0.1 || 0.1;
   if (!props.log) {
     low -= room;
-    high += room;
+    high += props.borders ? 2 * room : room;
   } else {
     low /= 1.08;
     high *= 1.08;
@@ -67,27 +75,6 @@ function extent(curves: readonly Curve[], props: PlotProps): [number, number] {
   if (props.least != null) low = Math.max(low, props.least - (high - low) * 0.04);
   if (props.most != null) high = Math.min(high, props.most + (high - low) * 0.04);
   return [low, high];
-}
-
-/** Tints the side of a line that means collapse. */
-function drawLine(plot: uPlot, line: Line): void {
-  const { ctx, bbox } = plot;
-  const at = plot.valToPos(line.value, "y", true);
-  const clamped = Math.min(bbox.top + bbox.height, Math.max(bbox.top, at));
-  ctx.save();
-  ctx.fillStyle = token("bad-tint");
-  if (line.side === "above") ctx.fillRect(bbox.left, bbox.top, bbox.width, clamped - bbox.top);
-  else ctx.fillRect(bbox.left, clamped, bbox.width, bbox.top + bbox.height - clamped);
-  if (at === clamped) {
-    ctx.strokeStyle = token("bad");
-    ctx.setLineDash([4 * devicePixelRatio, 4 * devicePixelRatio]);
-    ctx.lineWidth = devicePixelRatio;
-    ctx.beginPath();
-    ctx.moveTo(bbox.left, at);
-    ctx.lineTo(bbox.left + bbox.width, at);
-    ctx.stroke();
-  }
-  ctx.restore();
 }
 
 function axes(props: PlotProps): uPlot.Axis[] {
@@ -131,7 +118,7 @@ function showCard(plot: uPlot, card: HTMLElement, props: PlotProps): void {
   const x = plot.data[0][idx];
   const rows = props.curves.flatMap((curve, i) => {
     const value = nearest(plot.data[i + 1] as readonly Value[], idx);
-    return value == null ? [] : [{ curve, text: format(value) }];
+    return value == null ? [] : [{ curve, text: format(value) + around(curve, x ?? 0, format) }];
   });
   if (x == null || !rows.length) {
     card.hidden = true;
@@ -160,6 +147,25 @@ function showCard(plot: uPlot, card: HTMLElement, props: PlotProps): void {
   const at = over.left - box.left + left;
   const flips = at + card.offsetWidth + 24 > box.width;
   card.style.transform = `translate(${Math.max(0, flips ? at - card.offsetWidth - 12 : at + 12)}px, 8px)`;
+}
+
+/** What the seeds span at a place of the curve. */
+function around({ band, x }: Curve, at: number, format: (value: number) => string): string {
+  const place = band ? x.indexOf(at) : -1;
+  const [low, high] = [band?.low[place], band?.high[place]];
+  return low == null || high == null || low === high ? "" : ` (${format(low)} to ${format(high)})`;
+}
+
+/** Wider than the data where the props say so; a range that the reader has dragged is kept. */
+function xRange({ curves, xLeast, xMost }: PlotProps, low: number, high: number): [number, number] {
+  const isWhole = xLeast !== undefined && curves.every(({ x }) => x.length === 0 || (low <= x[0]! && high >= x[x.length - 1]!));
+  return [isWhole ? Math.min(low, xLeast) : low, (xLeast === undefined || isWhole ? Math.max(high, xMost ?? high) : high) || 1];
+}
+
+function drawMarks(chart: uPlot, { line, borders, curves }: PlotProps): void {
+  if (line) drawLine(chart, line);
+  if (borders) drawBorders(chart, borders, AXIS_FONT);
+  for (const { colour, x, band } of curves) if (band) drawBand(chart, { colour, x, band });
 }
 
 /** Joined curves have gaps where another one was measured: the last value before is what the line shows there. */
@@ -196,13 +202,13 @@ export function Plot(props: PlotProps) {
         ...(now.together ? { sync: { key: now.together, setSeries: false } } : {}),
       },
       scales: {
-        x: { time: false, range: (_, low, high) => [low, Math.max(high, latest.current.xMost ?? high) || 1] },
+        x: { time: false, range: (_, low, high) => xRange(latest.current, low, high) },
         y: { distr: now.log ? 3 : 1, range: () => extent(latest.current.curves, latest.current) },
       },
       axes: axes(now),
       series: [{}, ...now.curves.map(seriesOf)],
       hooks: {
-        drawClear: [(chart) => void (latest.current.line && drawLine(chart, latest.current.line))],
+        drawClear: [(chart) => drawMarks(chart, latest.current)],
         setCursor: [(chart) => void (card.current && showCard(chart, card.current, latest.current))],
       },
     };
@@ -235,5 +241,6 @@ function describe(props: PlotProps): string {
     const value = nearest(curve.y, curve.y.length - 1);
     return value == null ? [] : [`${curve.label} ends at ${(props.format ?? figure)(value)}`];
   });
-  return `${props.title}. ${props.yLabel} over ${props.xLabel}. ${ends.join("; ")}.`;
+  const stretches = props.borders ? ` In ${props.borders.length} stretches: ${props.borders.map((border) => border.label).join(", ")}.` : "";
+  return `${props.title}. ${props.yLabel} over ${props.xLabel}.${stretches} ${ends.join("; ")}.`;
 }

@@ -7,8 +7,9 @@ import { Legend } from "../parts/Legend";
 import { Plot } from "../parts/Plot";
 import { Ranges } from "../parts/Ranges";
 import { Scatter, type Dot } from "../parts/Scatter";
+import { spread } from "../intervals";
 import { smoothed } from "../smooth";
-import type { Group, Interval, Page, Published, Run } from "../schema";
+import type { Group, Page, Published, Run } from "../schema";
 import { chosen, comparison, isLive, runList, show, waiting } from "../state";
 
 /** Figures of a run, in the order of the table. */
@@ -142,11 +143,6 @@ function RunTable({ runs, colour }: { runs: readonly Run[]; colour: (run: Run) =
       </table>
     </div>
   );
-}
-
-function spread(interval: Interval | undefined, digits: number): string {
-  if (!interval) return NONE;
-  return interval.low == null || interval.high == null ? fixed(interval.mean, digits) : `${fixed(interval.mean, digits)} ± ${fixed((interval.high - interval.low) / 2, digits)}`;
 }
 
 /** Whether the runs of a group have come equally far; means over unequal ones say little. */

@@ -1,10 +1,10 @@
-// The list of runs that the server has found: search, status, a first look at each, and the choice of what to compare.
+// The list of runs and results that the server has found: search, status, a first look at each, and the choice of what to compare.
 import { useState } from "preact/hooks";
-import { counted, fixed, NONE, short, whole } from "../format";
+import { counted, fixed, listed, NONE, short, whole } from "../format";
 import { Choice } from "../parts/Choice";
 import { Lead, Missing } from "../parts/Figure";
 import { chosen, runList, show } from "../state";
-import type { RunSummary } from "../schema";
+import type { ResultSummary, RunSummary } from "../schema";
 
 type Wanted = "all" | "running" | "finished" | "stopped" | "unreadable";
 
@@ -19,11 +19,12 @@ export function Runs() {
     const text = [run.name, run.path, run.preset, run.scale, run.source, run.feed_forward, run.status, run.seed === null ? "" : `seed ${run.seed}`].join(" ").toLowerCase();
     return needles.every((needle) => text.includes(needle)) && (wanted === "all" || (wanted === "unreadable" ? isBad(run) : run.status === wanted));
   });
+  const results = (runList.value?.results ?? []).filter((one) => needles.every((needle) => [one.name, one.kind, one.path, one.about].join(" ").toLowerCase().includes(needle)));
   const number = (status: Wanted) => all.filter((run) => (status === "unreadable" ? isBad(run) : run.status === status)).length;
   const options = (["running", "finished", "stopped", "unreadable"] as const).filter((status) => number(status) > 0);
   return (
     <>
-      <Lead eyebrow="Runs">{sentence(all)}</Lead>
+      <Lead eyebrow="Runs">{sentence(all, runList.value?.results ?? [])}</Lead>
       <div class="toolbar">
         <label class="search">
           <span class="unseen">Search runs</span>
@@ -34,8 +35,9 @@ export function Runs() {
           Compare {chosen.value.length || ""}
         </button>
       </div>
+      {results.length > 0 && wanted === "all" && <ul class="runs results" aria-label="Sweeps and studies">{results.map((one) => <Result key={one.id} result={one} />)}</ul>}
       {shown.length ? (
-        <ul class="runs">{shown.map((run) => <One key={run.id} run={run} />)}</ul>
+        <ul class="runs" aria-label="Runs">{shown.map((run) => <One key={run.id} run={run} />)}</ul>
       ) : (
         <Missing title={all.length ? "No run matches" : "No runs here"}>{all.length ? "Try fewer words." : "`somelab train` makes one; it appears here by itself."}</Missing>
       )}
@@ -44,12 +46,31 @@ export function Runs() {
   );
 }
 
-function sentence(all: readonly RunSummary[]): string {
+function sentence(all: readonly RunSummary[], results: readonly ResultSummary[]): string {
   const running = all.filter((run) => run.status === "running");
   const bad = all.filter(isBad).length;
   const sound = all.length - bad;
   const now = running.length ? `; ${running.length === 1 ? `${running[0]!.name} is` : `${running.length} are`} training now` : "";
-  return `${counted(sound, "run")}${now}.${bad ? ` ${counted(bad, "folder")} cannot be read as a run.` : ""}`;
+  const number = (kind: ResultSummary["kind"]) => results.filter((one) => one.kind === kind).length;
+  const parts = [counted(sound, "run"), number("sweep") > 0 && counted(number("sweep"), "sweep"), number("continual") > 0 && counted(number("continual"), "continual study", "continual studies")];
+  return `${listed(parts.filter((part) => typeof part === "string"))}${now}.${bad ? ` ${counted(bad, "folder")} cannot be read as a run.` : ""}`;
+}
+
+/** A sweep or a study: opened as a whole. */
+function Result({ result }: { result: ResultSummary }) {
+  const kind = result.kind === "sweep" ? "sweep" : "continual learning";
+  if (result.problem !== null) {
+    return <li class="run bad result"><span /><div><b>{result.name}</b><span class="status">{kind}</span><p>{result.problem}</p></div></li>;
+  }
+  return (
+    <li class="run result">
+      <span />
+      <button type="button" class="run-open" onClick={() => show(result.kind, result.id)}>
+        <span class="run-name"><b>{result.name}</b><span class="status">{kind}</span></span>
+        <span class="run-about">{result.about}</span>
+      </button>
+    </li>
+  );
 }
 
 function One({ run }: { run: RunSummary }) {

@@ -7,6 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
+from somelab.adapt.continual.learners import LEARNERS
 from somelab.adapt.study import described
 from somelab.analysis.intervals import interval
 
@@ -20,6 +21,7 @@ def summarise(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     for name in names:
         own = [result for result in results if result["learner"] == name]
         learners[name] = {
+            "about": _about(name),
             "num_trainable": own[0]["num_trainable"],
             "seeds": [result["seed"] for result in own],
             **{measure: described(interval([result[measure] for result in own])) for measure in MEASURES},
@@ -34,6 +36,11 @@ def summarise(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "tokens_per_experience": first["tokens_per_experience"],
         "learners": learners,
     }
+
+
+def _about(name: str) -> str:
+    """What the learner may change: the first paragraph of what its class says of itself."""
+    return " ".join((LEARNERS[name].__doc__ or "").partition("\n\n")[0].split())
 
 
 def _mean(tables: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:

@@ -50,8 +50,16 @@ def every_figure(page: Page) -> Iterator[tuple[str, Figure]]:
     from somelab.view.figures.galaxies import galaxy_figures
     from somelab.view.figures.guilds import guild_figures
     from somelab.view.figures.runs import run_figures
+    from somelab.view.figures.studies import study_figures
+    from somelab.view.figures.sweeps import sweep_figures
+    from somelab.view.groups import is_light
 
-    yield from compare_figures(page)
-    for run in page.runs:
+    for sweep in page.sweeps:
+        yield from ((f"{sweep.id}-{name}", made) for name, made in sweep_figures(sweep))
+    for study in page.studies:
+        yield from ((f"{study.id}-{name}", made) for name, made in study_figures(study))
+    named = [run for run in page.runs if not is_light(run)]  # the runs inside a sweep are drawn as its arms
+    yield from compare_figures(page.model_copy(update={"runs": named}))
+    for run in named:
         for figures_of in (run_figures, galaxy_figures, guild_figures):
             yield from ((f"{run.id}-{name}", made) for name, made in figures_of(run))

@@ -23,7 +23,7 @@ def compare_figures(page: Page) -> Iterator[tuple[str, Figure]]:
             yield "perplexity-against-parameters", perplexity_against_parameters(groups, runs)
 
 
-def _style(place: int) -> tuple[str, object]:
+def group_style(place: int) -> tuple[str, object]:
     """Colours repeat after seven groups, dashes change then."""
     return category_colour(place), DASHES[place // 7 % len(DASHES)]
 
@@ -32,7 +32,7 @@ def loss_against_tokens(groups: list[Group], runs: dict[str, Run]) -> Figure:
     """Bits per byte, the one figure that compares across tokenizers; a colour per group, a line per seed."""
     made, (axes,) = figure(COLUMN * 0.75, 3.0)
     for place, group in enumerate(groups):
-        colour, dash = _style(place)
+        colour, dash = group_style(place)
         for number, run_id in enumerate(run_id for run_id in group.run_ids if run_id in runs):
             measured = runs[run_id].curves.evaluation
             label = f"{group.name} ({len(group.run_ids)})" if number == 0 else None
@@ -53,7 +53,7 @@ def perplexity_against_parameters(groups: list[Group], runs: dict[str, Run]) -> 
         size = next((runs[run_id].parameters for run_id in group.run_ids if run_id in runs and runs[run_id].parameters), None)
         if found is None or found.mean is None or size is None:
             continue
-        colour, _ = _style(place)
+        colour, _ = group_style(place)
         error = None
         if found.low is not None and found.high is not None:
             error = [[found.mean - found.low], [found.high - found.mean]]

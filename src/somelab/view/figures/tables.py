@@ -1,4 +1,5 @@
-"""The tables of a page as CSV: figures of runs and groups, layers, guilds, mutual information, curves, published figures."""
+"""The tables of a page as CSV: figures of runs and groups, layers, guilds, mutual information, curves, published figures; arms of
+sweeps, learners and matrices of studies."""
 
 from __future__ import annotations
 
@@ -7,7 +8,10 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from somelab.view.groups import is_light
 from somelab.view.schema import Final, MutualInformation, Page, Run
+from somelab.view.schema_parts import Interval
+from somelab.view.schema_results import Band, Study, Sweep
 
 
 def page_tables(page: Page) -> Iterator[tuple[str, str]]:
@@ -24,7 +28,15 @@ def page_tables(page: Page) -> Iterator[tuple[str, str]]:
         rows = ([row.preset, *(getattr(epoch, name) for name in columns[1:])] for row in page.published for epoch in row.epochs)
         yield "published", _csv(columns, rows)
     for run in page.runs:
-        yield from ((f"{run.id}-{name}", content) for name, content in _run_tables(run))
+        if not is_light(run):
+            yield from ((f"{run.id}-{name}", content) for name, content in _run_tables(run))
+    for sweep in page.sweeps:
+        yield f"{sweep.id}-arms", _csv(("arm", "base", *INTERVAL_COLUMNS), _arm_rows(sweep))
+        yield f"{sweep.id}-curves", _csv(("arm", "curve", *Band.model_fields), _curve_rows(sweep))
+    for study in page.studies:
+        yield f"{study.id}-learners", _csv(("learner", "trained", *INTERVAL_COLUMNS), _learner_rows(study))
+        yield f"{study.id}-matrix", _csv(("learner", "after", *study.experiences), _matrix_rows(study))
+        yield f"{study.id}-online", _csv(("learner", *Band.model_fields), _online_rows(study))
 
 
 RUN_COLUMNS = ("id", "name", "status", "preset", "scale", "seed", "total", "trainable", "active", *Final.model_fields, "verdict")
@@ -69,6 +81,46 @@ def _information_rows(run: Run, fields: Sequence[str]) -> Iterator[list[Any]]:
         for grouping, found in (("guild", layer.guild_nmi), ("expert", layer.expert_nmi)):
             if found is not None:
                 yield [layer.layer, layer.labels, grouping, *(getattr(found, name) for name in fields)]
+
+
+INTERVAL_COLUMNS = ("figure", "kind", "mean", "low", "high", "num", "values")
+
+
+def _interval_cells(name: str, kind: str, found: Interval) -> list[Any]:
+    return [name, kind, found.mean, found.low, found.high, found.num, " ".join(map(str, found.values))]
+
+
+def _arm_rows(sweep: Sweep) -> Iterator[list[Any]]:
+    for arm in sweep.arms:
+        for kind, figures in (("measured", arm.figures), ("difference", arm.differences)):
+            yield from ([arm.name, arm.base, *_interval_cells(name, kind, found)] for name, found in figures.items())
+        yield from ([arm.name, arm.base, name, "published", value, None, None, None, ""] for name, value in arm.published.items())
+
+
+def _curve_rows(sweep: Sweep) -> Iterator[list[Any]]:
+    for arm in sweep.arms:
+        for name, band in arm.curves.items():
+            yield from ([arm.name, name, *cells] for cells in _band_rows(band))
+
+
+def _band_rows(band: Band) -> Iterator[tuple[Any, ...]]:
+    return zip(*(getattr(band, field) for field in Band.model_fields), strict=True)
+
+
+def _learner_rows(study: Study) -> Iterator[list[Any]]:
+    for learner in study.learners:
+        for name, found in learner.figures.items():
+            yield [learner.name, learner.num_trainable, *_interval_cells(name, "measured", found)]
+
+
+def _matrix_rows(study: Study) -> Iterator[list[Any]]:
+    for learner in study.learners:
+        yield from ([learner.name, after, *losses] for after, losses in zip(study.rows, learner.matrix, strict=True))
+
+
+def _online_rows(study: Study) -> Iterator[list[Any]]:
+    for learner in study.learners:
+        yield from ([learner.name, *cells] for cells in _band_rows(learner.online))
 
 
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -1,0 +1,214 @@
+"""Sweeps and continual studies in a real browser: tables and plots show the numbers of the files, in both themes, at all widths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from somelab.view.groups import page_of, page_with
+from somelab.view.heavy import Options
+from somelab.view.report import write_report
+from somelab.view.studies import study_of
+from somelab.view.sweeps import not_a_sweep
+from tests.browser.conftest import Opener
+from tests.browser.serving import serving
+from tests.view.result_builders import write_study, write_sweep
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a sweep and a study, of which every figure can be worked out by hand."""
+    folder = tmp_path_factory.mktemp("results")
+    write_sweep(folder / "sweeps" / "widths")
+    write_study(folder / "kinds")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def report(results: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    write_report(page_of([results / "sweeps" / "widths", results / "kinds"], Options(maps=("pca",), tokens=0)), path)
+    return path.as_uri()
+
+
+def cells(table: Locator) -> dict[str, dict[str, list[str]]]:
+    """A table by the names of its rows and columns; columns of one name are listed."""
+    heads = [text.strip() for text in table.locator("thead th").all_inner_texts()][1:]
+    found: dict[str, dict[str, list[str]]] = {}
+    for row in table.locator("tbody tr").all():
+        named: dict[str, list[str]] = {}
+        for head, text in zip(heads, row.locator("td").all_inner_texts(), strict=True):
+            named.setdefault(head, []).append(words(text))
+        found[row.locator("th").inner_text().strip()] = named
+    return found
+
+
+def words(text: str | None) -> str:
+    """Text with plain spaces: figures are kept on one line by others."""
+    return " ".join((text or "").split())
+
+
+def values(page: Page) -> list[str]:
+    return [words(text) for text in page.locator("[data-testid=forest] .range:not(.axis) .range-value").all_inner_texts()]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1400, 800, 390])
+def test_both_views_render(visit: Opener, report: str, scheme: str, width: int) -> None:
+    page = visit(report, width=width, scheme=scheme)
+    assert page.evaluate("() => document.documentElement.dataset.theme") == scheme
+    for number, name in enumerate(("sweep", "continual"), 1):
+        page.keyboard.press(str(number))
+        assert page.locator(f"[data-testid=tab-{name}]").get_attribute("aria-current") == "page"
+        page.locator(".plot canvas").first.wait_for()
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways at {width}"
+        assert page.locator("table:not(:has(caption))").count() == 0
+
+
+def test_the_table_of_arms_shows_the_figures_of_the_file(visit: Opener, report: str) -> None:
+    page = visit(report)
+    assert "Of 3 arms y has the lowest bits/byte: 1.9500 over 3 seeds" in page.locator("[data-testid=lead]").inner_text()
+    table = cells(page.locator("[data-testid=arms]"))
+    assert table.keys() == {"x", "y", "z"}
+    assert table["x"]["val_loss"] == ["4.1000 ± 0.2484"]
+    assert table["y"]["val_loss"] == ["3.9000"]
+    assert table["x"]["bits/byte"] == ["2.0500 ± 0.1242"]
+    assert table["x"]["D/L/E/F/K"] == ["256/4/8/1024/2"]
+    # The seeds' own: seed_ppl, Gini and entropy of the middle layer.
+    assert table["x"]["published"] == ["2.140", "0.791", "4.085"]
+    assert table["z"]["published"] == ["–", "–", "–"]
+    assert page.locator(".fault").inner_text() == "z seed 0 failed: training diverged: loss nan"
+    assert cells(page.locator("[data-testid=differences]"))["y − x"]["val_loss"] == ["−0.2000 ± 0.2484"]
+
+
+def test_the_forest_follows_its_menu(visit: Opener, report: str) -> None:
+    page = visit(report)
+    assert values(page) == ["2.0500 ± 0.1242", "1.9500", "2.5000"]
+    assert page.locator("[data-testid=forest] .seed").count() == 6  # three of x, three of y; z has one, which is its mean
+    page.locator(".select select").select_option("val_loss")
+    assert values(page) == ["4.1000 ± 0.2484", "3.9000", "5.0000"]
+    row = page.locator("[data-testid=forest] [role=listitem]").first
+    assert words(row.get_attribute("aria-label")) == (
+        "x: 4.1000 ± 0.2484, 95 % interval 3.8516 to 4.3484; seed 0: 4.0000, seed 1: 4.1000, seed 2: 4.2000"
+    )
+    page.locator(".choice label", has_text="difference from base").click()
+    assert values(page) == ["−0.2000 ± 0.2484", "+0.9000"]
+    assert page.locator("[data-testid=forest] .zero").count() == 2
+    # On one axis from -0.4484 to 0.9: seeds of y at -0.1, -0.2 and -0.3 lie left of zero, in that order from the right.
+    places = [float(dot.evaluate("dot => parseFloat(dot.style.left)")) for dot in page.locator("[data-testid=forest] .seed").all()]
+    zero = page.locator("[data-testid=forest] .zero").first.evaluate("line => parseFloat(line.style.left)")
+    assert zero > places[0] > places[1] > places[2]
+    assert places[0] - places[1] == pytest.approx(places[1] - places[2], abs=1e-6)
+
+
+def test_curves_of_arms_can_be_switched(visit: Opener, report: str) -> None:
+    page = visit(report)
+    plot = page.locator(".plot")
+    assert "x ends at 4.100; y ends at 3.900; z ends at 5.000" in (plot.get_attribute("aria-label") or "")
+    page.locator(".toggles .chip", has_text="x").click()
+    assert "nats over tokens read. y ends at 3.900; z ends" in (plot.get_attribute("aria-label") or "")
+    page.locator(".choice label", has_text="training loss").click()
+    assert plot.get_attribute("data-points") == "4"
+    page.locator(".toggles .link").click()  # all of them again
+    assert page.locator(".toggles [aria-pressed=true]").count() == 3
+    plot.locator(".u-over").hover(position={"x": 5, "y": 40})
+    assert "5.100 (5.000 to 5.200)" in page.locator(".plot-card").inner_text()
+
+
+def test_the_runs_behind_the_figures_can_be_opened_and_compared(visit: Opener, report: str) -> None:
+    page = visit(report)
+    page.get_by_role("button", name="Open x seed 1").click()
+    assert page.locator(".eyebrow b").inner_text() == "x seed 1"
+    assert page.locator(".stat", has_text="val_ppl").locator("dd").inner_text() == "60.34"  # exp(4.1)
+    page.locator("[data-testid=tab-galaxies]").click()
+    assert "name the run's own folder" in page.locator(".missing").inner_text()
+    page.locator("[data-testid=tab-sweep]").click()
+    for arm in ("x", "z"):
+        page.get_by_label(f"Compare the runs of {arm}").check()
+    page.locator("[data-testid=compare-arms]").click()
+    names = page.locator("table.numbers").first.locator("tbody th").all_inner_texts()
+    assert [name.strip() for name in names] == ["x seed 0", "x seed 1", "x seed 2", "z seed 1"]
+
+
+def test_learners_show_the_figures_of_the_file(visit: Opener, report: str) -> None:
+    page = visit(f"{report}#/continual")
+    lead = words(page.locator("[data-testid=lead]").inner_text())
+    assert "dense has the lowest loss, 3.767 ± 1.271 nats per token" in lead
+    assert "some-keys forgets least, 0.000" in lead
+    table = cells(page.locator("[data-testid=learners]"))
+    assert table["dense"]["trained"] == ["1,234,567"]
+    assert table["dense"]["average loss"] == ["3.7667 ± 1.2706"]
+    assert table["dense"]["backward transfer"] == ["−1.5000"]
+    assert table["some-keys"]["forgetting"] == ["0.0500"]
+    page.locator(".select select").select_option("backward_transfer")
+    assert values(page) == ["0.0000", "−1.5000"]
+
+
+def test_matrices_are_tables_with_numbers(visit: Opener, report: str) -> None:
+    page = visit(f"{report}#/continual")
+    assert page.locator(".matrix").count() == 2
+    dense = cells(page.locator(".matrix").nth(1))
+    assert dense["base: story"] == {"story": ["3.10"], "recipe": ["6.10"], "weather": ["7.10"]}
+    assert dense["weather"] == {"story": ["5.10"], "recipe": ["4.10"], "weather": ["2.10"]}
+    assert page.locator(".matrix .marked").count() == 6
+    page.locator(".choice label", has_text="change since it was learned").click()
+    dense = cells(page.locator(".matrix").nth(1))
+    assert dense["weather"] == {"story": ["+2.000"], "recipe": ["+1.000"], "weather": ["·"]}
+    assert dense["recipe"]["story"] == ["+1.000"]
+
+
+def test_the_stream_names_its_experiences_and_learners(visit: Opener, report: str) -> None:
+    page = visit(f"{report}#/continual")
+    plot = page.locator(".plot")
+    label = plot.get_attribute("aria-label") or ""
+    assert "In 2 stretches: recipe, weather." in label
+    assert "some-keys ends at 7.000; dense ends at 7.000" in label
+    page.locator(".toggles .chip", has_text="dense").click()
+    assert "dense" not in (plot.get_attribute("aria-label") or "")
+    page.locator(".toggles .chip", has_text="dense").press("Enter")
+    assert "dense ends at 7.000" in (plot.get_attribute("aria-label") or "")
+
+
+def test_a_page_of_results_alone_has_no_views_of_runs(visit: Opener, results: Path, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    write_report(page_with([], studies=[study_of(results / "kinds", "kinds")]), path)
+    page = visit(path.as_uri())
+    assert page.locator(".tabs button").all_inner_texts() == ["Continual"]
+    assert page.title().startswith("kinds · Continual")
+
+
+def test_a_sweep_that_cannot_be_read_says_why(visit: Opener, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    hostile = "<img src=x onerror=\"document.title='owned'\">"
+    write_report(page_with([], sweeps=[not_a_sweep(tmp_path / "odd", "odd", hostile)]), path)
+    page = visit(path.as_uri())
+    assert page.locator(".missing p").inner_text() == hostile
+    assert page.locator("main img").count() == 0
+
+
+def test_live_they_are_listed_and_opened(visit: Opener, results: Path) -> None:
+    with serving([results]) as made:
+        page = visit(made.url)
+        assert page.locator("[data-testid=lead]").inner_text() == "7 runs, 1 sweep and 1 continual study."
+        assert page.locator(".results .run-name b").all_inner_texts() == ["kinds", "widths"]
+        page.locator(".results .run-open", has_text="widths").click()
+        page.locator("[data-testid=arms]").wait_for()
+        assert cells(page.locator("[data-testid=arms]"))["x"]["val_loss"] == ["4.1000 ± 0.2484"]
+        page.get_by_label("Compare the runs of x").check()
+        page.locator("[data-testid=compare-arms]").click()
+        page.locator("table.numbers").first.wait_for()
+        assert page.locator("table.numbers").first.locator("tbody tr").count() == 3
+        page.locator("[data-testid=tab-continual]").click()
+        page.locator(".matrix").first.wait_for()
+        page.wait_for_timeout(500)
+        asked = [url.removeprefix(made.url) for url in visit.watch.asked]
+        assert sum(url.startswith("api/compare") for url in asked) == 1  # and not again and again
+        assert asked.count("api/sweeps/widths") == asked.count("api/studies/kinds") == 1
+        page.reload()
+        page.locator(".matrix").first.wait_for()
+        page.close()

@@ -1,0 +1,77 @@
+"""Folders of a sweep and of a continual study with figures that can be worked out by hand, written as the commands write them."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from somelab.adapt.continual.session import measured
+from somelab.adapt.continual.tables import summarise
+from somelab.config import Config, override
+from somelab.experiments.plan import Arm, Plan
+from somelab.experiments.table import read_figures, rows_of, write_table
+from tests.experiments.builders import LAYER
+from tests.view.builders import append, synthetic_run
+
+SMALL = override(Config(), {"experts.num_experts": 8, "experts.top_k": 2})
+PLAN = Plan(
+    "widths",
+    (Arm("x", SMALL, "the base", preset="a1"), Arm("y", SMALL, base="x"), Arm("z", SMALL, base="x")),
+    (0, 1, 2),
+    title="a plan by hand",
+    scale="micro",
+    settings={"train.steps": "4"},
+)
+# y - x is -0.1, -0.2, -0.3: mean -0.2, deviation 0.1, half width 4.3027 * 0.1 / sqrt(3) = 0.2484. Of z one seed alone is there.
+LOSSES = {("x", 0): 4.0, ("x", 1): 4.1, ("x", 2): 4.2, ("y", 0): 3.9, ("y", 1): 3.9, ("y", 2): 3.9, ("z", 1): 5.0}
+FAILURES = {("z", 0): "training diverged: loss nan; step 1 is saved; lower it"}
+
+
+def write_sweep(folder: Path) -> Path:
+    """Three arms, of which the last has one finished run, one that failed and one that was never begun."""
+    for (arm, seed), loss in LOSSES.items():
+        run = synthetic_run(folder / arm / f"seed-{seed}", records=0)
+        train = [{"kind": "train", "step": step, "loss": loss + 1 / step, "tokens": 100 * step} for step in (1, 2, 3, 4)]
+        halfway = {"kind": "evaluation", "step": 2, "tokens": 200, "val_loss": loss + 0.5, "bits_per_byte": (loss + 0.5) / 2}
+        layer = {**dict.fromkeys(LAYER, 0.0), "gini": 0.25, "entropy_bits": 2.5}
+        final = {"val_loss": loss, "val_ppl": math.exp(loss), "bits_per_byte": loss / 2, "seed_ppl": 3.0 + seed, "layers": [layer]}
+        append(run, "metrics", [*train, halfway, {"kind": "final", "step": 4, "tokens": 400, **final}])
+        facts = json.loads((run.path / "run.json").read_text())
+        (run.path / "run.json").write_text(json.dumps({**facts, "name": f"{arm} seed {seed}"}))
+    write_table(PLAN, rows_of(PLAN, read_figures(PLAN, folder), FAILURES), folder)
+    return folder
+
+
+# R[i][j]: loss on experience j after row i. The first row is the base, and the reference.
+MATRICES = {
+    "some-keys": [[3.0, 6.0, 7.0], [3.1, 5.0, 6.9], [3.0, 5.0, 6.5]],
+    "dense": [[3.0, 6.0, 7.0], [4.0, 3.0, 6.8], [5.0, 4.0, 2.0]],
+}
+
+
+def result_of(learner: str, seed: int) -> dict[str, Any]:
+    """One result as the session writes it; the second seed lies a fifth of a nat above the first."""
+    matrix = [[loss + 0.2 * seed for loss in row] for row in MATRICES[learner]]
+    return {
+        "learner": learner,
+        "seed": seed,
+        "experiences": ["story", "recipe", "weather"],
+        "matrix": matrix,
+        "reference": matrix[0],
+        **measured(matrix, matrix[0], 1),
+        "online_loss": 5.0 + seed,
+        "online": [[6.0 + seed, 5.0 + seed], [7.0 + seed, 6.5 + seed]],
+        "tokens_per_experience": 1000,
+        "num_trainable": {"some-keys": 0, "dense": 1234567}[learner],
+    }
+
+
+def write_study(folder: Path) -> Path:
+    """Two learners with two seeds, from a base."""
+    results = [result_of(learner, seed) for seed in (0, 1) for learner in MATRICES]
+    folder.mkdir(parents=True)
+    (folder / "summary.json").write_text(json.dumps({**summarise(results), "results": results}, indent=1))
+    (folder / "study.json").write_text(json.dumps({"stream": ["builtin"], "scale": "micro", "tokens": 1000, "eval_tokens": 64}))
+    return folder
