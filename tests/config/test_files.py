@@ -55,6 +55,13 @@ def test_what_is_not_given_takes_its_default() -> None:
         ({"gravity": {"extra": {"mine": "x"}}}, "gravity.extra.mine", "x", "is not a number", "give a number"),
         ({"experts": 3}, "experts", 3, "is not a group of settings", "give a mapping of names to values"),
         (
+            {"experts": {"reads": "query"}, "router": {"kind": "none"}},
+            "experts.reads",
+            "query",
+            "with router.kind = none the query is the token itself",
+            "set it to token, or choose router.kind = linear or mlp",
+        ),
+        (
             {"model": {"num_heads": 3}},
             "model.num_heads",
             3,
@@ -279,5 +286,5 @@ def test_the_digest_names_the_configuration() -> None:
     assert len(digest(one)) == 12
     assert int(digest(one), 16) >= 0
     digests = {digest(preset(name).config) for name in PRESETS}
-    # b1 and c-base are one configuration under two names, and so are mvp-v3 and mvp-v5.
-    assert len(digests) == len(PRESETS) - 2
+    # b1 and c-base are one configuration under two names, and so are mvp-v3 and mvp-v5, some and some-frozen.
+    assert len(digests) == len(PRESETS) - 3

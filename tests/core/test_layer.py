@@ -155,6 +155,40 @@ def test_the_answer_is_the_gated_sum_times_the_gain() -> None:
     assert "output_gain" not in dict(layer.named_parameters())
 
 
+def test_experts_that_read_the_query_get_it_at_rms_1() -> None:
+    layer = small_layer(experts={"reads": "query"}, router={"kind": "linear"})
+    x_TD = tokens_of(6, 16)
+    output = layer(x_TD)
+    rms_T1 = output.query.square().mean(dim=1, keepdim=True).sqrt()
+    wanted_TD = layer.experts(output.query / rms_T1, output.routing.indices_TK, output.routing.gates_TK)
+    torch.testing.assert_close(output.mixture, wanted_TD)
+    assert not torch.allclose(output.mixture, layer.experts(x_TD, output.routing.indices_TK, output.routing.gates_TK))
+
+
+def test_through_the_experts_a_gradient_reaches_the_query_network_even_with_one_gate() -> None:
+    """One softmax gate is 1 whatever the score: what trains the query network is what the experts make of the query."""
+    reading, routing_only = (
+        small_layer(experts={"reads": reads, "top_k": 1}, router={"kind": "linear"}) for reads in ("query", "token")
+    )
+    for layer in (reading, routing_only):
+        layer(tokens_of(6, 16)).mixture.square().sum().backward()
+    reached, missed = reading.router.linears[0].weight.grad, routing_only.router.linears[0].weight.grad
+    assert isinstance(reached, Tensor)
+    assert float(reached.abs().sum()) > 0
+    assert missed is None or float(missed.abs().sum()) == 0
+
+
+def test_the_mixer_is_one_trained_matrix_behind_the_gated_sum() -> None:
+    plain, mixed = small_layer(experts={"output_gain": 0.5}), small_layer(experts={"mixer": True, "output_gain": 0.5})
+    x_TD = tokens_of(6, 16)
+    assert mixed.mixer is not None
+    wanted_TD = plain(x_TD).mixture @ mixed.mixer.weight.T + mixed.mixer.bias
+    torch.testing.assert_close(mixed(x_TD).mixture, wanted_TD)
+    assert sum(p.numel() for p in mixed.parameters() if p.requires_grad) == 16 * 16 + 16 + sum(
+        p.numel() for p in plain.parameters() if p.requires_grad
+    )
+
+
 def test_frozen_experts_hold_no_gradient_after_training() -> None:
     layer = lively_layer()
     digest = layer.experts.digest()

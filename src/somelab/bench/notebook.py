@@ -131,6 +131,8 @@ def check_notebook_can(config: Config, name: str) -> None:
     strange = {
         "experts.trainability": config.experts.trainability != "frozen",
         "experts.output_gain": config.experts.output_gain != 1 or config.experts.train_output_gain,
+        "experts.reads": config.experts.reads != "token",
+        "experts.mixer": config.experts.mixer,
         "router.kind": router.kind == "none",
         "router.gates": router.gates != "softmax" or router.learnable_temperature,
         "router.centre_queries": router.centre_queries,

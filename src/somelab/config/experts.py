@@ -27,6 +27,11 @@ class ExpertsConfig(Group):
     """frozen | gains: a factor per hidden unit | readout: one trained up-projection shared by the layer | lora | full."""
     lora_rank: Count = 4
     """Rank of both low-rank updates of an expert, with trainability lora."""
+    reads: Literal["token", "query"] = "token"
+    """What the experts answer to: the token's state, or the query brought to rms 1. With query, the query network that finds
+    experts also shapes what they see: a trained view in front of frozen functions."""
+    mixer: bool = False
+    """A trained D x D matrix on the layer's mixture, shared by all of its experts: a trained reading behind frozen functions."""
     output_gain: Positive = 1.0
     """Factor on the layer's mixture before the residual sum."""
     train_output_gain: bool = False

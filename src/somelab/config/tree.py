@@ -50,6 +50,13 @@ class Config(Group):
             )
         if self.gravity.key_ema and self.gravity.keys == "gradient":
             refuse("gravity.key_ema", self.gravity.key_ema, "keys trained by gradient are not averaged", "set it to 0")
+        if self.experts.reads == "query" and self.router.kind == "none":
+            refuse(
+                "experts.reads",
+                "query",
+                "with router.kind = none the query is the token itself",
+                "set it to token, or choose router.kind = linear or mlp",
+            )
         if self.data.padding_in_loss and self.data.layout != "pad":
             refuse("data.padding_in_loss", True, "packed sequences have no padding", "set data.layout to pad, or this to false")
         return self

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from somelab.core.experts import ExpertPool
 from somelab.core.gravity import by_depth
 from somelab.core.keystore import GravityReport, KeyStore
 from somelab.core.router import Router, Routing
+from somelab.core.seeded import seeded_linear
+from somelab.core.seeding import generator
 from somelab.core.statistics import RoutingStatistics
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ class LayerOutput(NamedTuple):
     """The answer of a feed-forward block, and how it came about."""
 
     mixture: Tensor
-    """sum_k g_k expert_k(x), shaped like x. The block around it adds the residual."""
+    """sum_k g_k expert_k(x), behind the mixer where there is one, shaped like x. The block around it adds the residual."""
     query: Tensor
     """[T, D] the query before normalisation, for the next layer's grounding."""
     routing: Routing
@@ -57,6 +60,9 @@ class SomeLayer(nn.Module):
         )
         gain = torch.full((), experts.output_gain)
         self.output_gain = nn.Parameter(gain) if experts.train_output_gain else experts.output_gain
+        self.reads_query = experts.reads == "query"
+        mixed = generator(seed, "mixer", layer)
+        self.mixer = seeded_linear(d_model, d_model, bias=bias, rng=mixed) if experts.mixer else None
         self.collects = True
         """Whether training forwards feed the statistics. Evaluation never does unless `collects_in_eval` is set too."""
         self.collects_in_eval = False
@@ -76,11 +82,19 @@ class SomeLayer(nn.Module):
         routing = self.router(
             x_TD, store.routing_keys_ED, store.load_bias_E, store.query_mean_D, counted_T=counted_T, previous_TD=previous_query
         )
-        mixture_TD = self.experts(x_TD, routing.indices_TK, routing.gates_TK) * self.output_gain
+        mixture_TD = self.experts(self._heard(x_TD, routing), routing.indices_TK, routing.gates_TK) * self.output_gain
+        if self.mixer is not None:
+            mixture_TD = self.mixer(mixture_TD)
         if self._collecting():
             index_T = None if token_index is None else token_index.reshape(-1)
             self.statistics.add_(routing, step=store.step, counted_T=counted_T, token_index_T=index_T)
         return LayerOutput(mixture_TD.view_as(x), routing.raw_queries_TD, routing, routing.aux_loss)
+
+    def _heard(self, x_TD: Tensor, routing: Routing) -> Tensor:
+        """What the experts are given: the token's state, or its query at the size that tokens behind a norm have."""
+        if not self.reads_query:
+            return x_TD
+        return F.rms_norm(routing.raw_queries_TD, routing.raw_queries_TD.shape[-1:]).to(x_TD.dtype)
 
     def _collecting(self) -> bool:
         if not self.collects or not (self.training or self.collects_in_eval) or not self.keystore.is_due:

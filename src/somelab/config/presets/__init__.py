@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from somelab.config.presets import baselines, mvp, series_a, series_b, studies, v2_v3, v5_v7
+from somelab.config.presets import baselines, mvp, recipe, series_a, series_b, studies, v2_v3, v5_v7
 from somelab.config.presets.demo import demo
 from somelab.config.presets.preset import Preset, Published
 from somelab.errors import ConfigError, nearest
 
 PRESETS: dict[str, Callable[[], Preset]] = {
+    "some": recipe.some,
+    "some-frozen": recipe.some_frozen,
     "demo": demo,
     "mvp-v2": mvp.mvp_v2,
     "mvp-v3": mvp.mvp_v3,
