@@ -90,6 +90,13 @@ def test_prepare_refuses_what_train_would(capsys: pytest.CaptureFixture[str], tm
     assert "model.vocab_size = 100" in complaint(capsys, "prepare", "--model.vocab-size", "100")
 
 
+def test_train_without_a_preset_takes_the_recipe(text: Path, tmp_path: Path) -> None:
+    assert main(["train", "--data", str(text), "--out", str(tmp_path / "run"), *flags_of({**SMALL, "train.steps": 2})]) == 0
+    folder = RunFolder.open(tmp_path / "run")
+    assert folder.facts()["preset"] == "some"
+    assert (folder.config().experts.reads, folder.config().experts.mixer) == ("query", True)
+
+
 def test_train_leaves_a_folder_that_explains_itself(run: Path, text: Path) -> None:
     folder = RunFolder.open(run)
     config, facts = folder.config(), folder.facts()

@@ -11,14 +11,16 @@ import tyro
 from somelab.cli.choice import Choice
 from somelab.errors import ConfigError, SomelabError
 
-DEFAULT_PRESET = "demo"
+DEFAULT_PRESET = "some"
 DEFAULT_PROFILE_STEPS = 3
 
 
 @dataclass(frozen=True)
 class Arguments(Choice):
-    """Train a model. Without a preset: `demo`. Ctrl-C (or SIGTERM) finishes the step at hand, saves, and ends with exit code 130;
-    `somelab resume` then goes on as if nothing had happened."""
+    """Train a model. Without a preset: `some`, the recipe that works.
+
+    Ctrl-C (or SIGTERM) finishes the step at hand, saves, and ends with exit code 130; `somelab resume` then goes on as if nothing
+    had happened."""
 
     preset: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="PRESET", help_behavior_hint="")] = None
     """Which preset to train; `somelab presets` lists them."""
