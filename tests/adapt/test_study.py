@@ -12,7 +12,7 @@ from somelab.adapt import AdaptationSettings
 from somelab.adapt.figure import draw_study
 from somelab.adapt.movement import angles
 from somelab.adapt.noise import KeyNoise, step_of
-from somelab.adapt.study import METHODS, Text, study_run, summarise
+from somelab.adapt.study import METHODS, Text, at_rates, best_tuned, study_run, summarise, tuned_part
 from somelab.adapt.tuning import Tuning
 from somelab.errors import ConfigError
 from tests.adapt.builders import stream_of
@@ -84,6 +84,31 @@ def test_a_study_of_one_run() -> None:
     assert found["cache"]["new"]["val_loss"] < found["frozen"]["new"]["val_loss"], "half of the words at a time: easy to remember"
 
 
+def test_fine_tuning_at_several_rates() -> None:
+    assert at_rates(("frozen", "all"), "all", ["1e-3"]) == ["frozen", "all"]
+    methods = at_rates(("frozen", "all", "cache"), "all", ["1e-4", "1e-2"])
+    assert methods == ["frozen", "all@1e-4", "all@1e-2", "cache"]
+    assert tuned_part("all@1e-4") == ("all", 1e-4)
+    found = study_run(decoder_of({"feed_forward": "dense"}), TEXT, SETTINGS, methods)
+    assert [found[method]["learning_rate"] for method in methods[1:3]] == [1e-4, 1e-2]
+    losses = {method: report["new"]["val_loss"] for method, report in found.items()}
+    assert losses["all@1e-2"] < losses["all@1e-4"] < losses["frozen"]
+    assert best_tuned(losses) == "all@1e-2", "the cache reads it better still, and is no fine-tuning"
+    assert best_tuned({"frozen": 1.0}) is None
+    # A rate in the name is the one that is used, and the one for the whole part where the name has none.
+    one = study_run(decoder_of({"feed_forward": "dense"}), TEXT, SETTINGS, ["all"], learning_rates={"all": 1e-2})
+    assert one["all"]["new"] == found["all@1e-2"]["new"]
+
+
+def test_reading_back_can_be_left_out() -> None:
+    text = Text(TEXT.stream, TEXT.home, back_tokens=0)
+    found = study_run(decoder_of(), text, SETTINGS, ["active", "all"])
+    for report in found.values():
+        assert report["back"]["num_tokens"] == 0
+        assert report["back_windows"] == []
+        assert report["home_after"]["num_tokens"] == 8 * 16
+
+
 def test_noise_needs_to_know_how_far() -> None:
     with pytest.raises(ValueError, match="active"):
         study_run(decoder_of(), TEXT, SETTINGS, ("noise",))
@@ -118,3 +143,17 @@ def test_the_summary_is_paired_by_run(tmp_path: Path) -> None:
     draw_study(summary, tmp_path / "again.svg", "a title")
     assert drawn == (tmp_path / "again.svg").read_bytes()
     assert len(drawn) > 5000
+
+
+def test_the_figure_names_its_lines_and_draws_the_best_rate(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    gains = {"frozen": 0.0, "memory": 1.0, "all@1e-3": 0.3, "all@1e-2": 0.8}
+    runs = [{method: report_of(loss - gain, gain) for method, gain in gains.items()} for loss in (4.0, 4.1)]
+    dense = [{method: run[method] for method in ("frozen", "all@1e-3", "all@1e-2")} for run in runs]
+    with_names = tmp_path / "named.svg"
+    draw_study(summarise(runs), with_names, "a title", summarise(dense))
+    drawn = with_names.read_text()  # matplotlib writes what a text says as a comment before its outlines
+    for said in ("frozen", "memory by expert", "fine-tuning at 1e-2", "dense: fine-tuning at 1e-2", "reading new text"):
+        assert f"<!-- {said} -->" in drawn
+    assert "<!-- fine-tuning at 1e-3 -->" not in drawn
+    assert "<!-- 1e-3 -->" in drawn, "its point in the trade is named"

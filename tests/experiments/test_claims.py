@@ -8,17 +8,18 @@ import pytest
 
 from somelab.config import Config
 from somelab.errors import ConfigError
+from somelab.experiments import shift_probe
 from somelab.experiments.claims import CLAIMS, TOPICS, claims_named
 from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.claims.shell import NUM_STEPS
 from somelab.experiments.figures import LAYER_MEANS
-from somelab.experiments.matching import equal_dense_width, matched_gain
+from somelab.experiments.matching import matched_gain
 from somelab.experiments.plan import NAME, identity
 from somelab.experiments.probes import PROBES
-from somelab.model.count import count_parameters
+from somelab.model.count import count_parameters, equal_dense_width
 
 SCALES = ("micro", "mini")
-# What the issue that began the ledger asks for, one entry or more each.
+# What the issues ask for, one entry or more each.
 ASKED = [
     "wider-is-better",
     "deeper-is-better",
@@ -51,17 +52,31 @@ ASKED = [
     "moving-keys-beat-fixed",
     "moving-keys-beat-gradient",
     "some-beats-equal-dense",
+    # of adaptation
+    "keys-adapt",
+    "moved-keys-beat-key-noise",
+    "keys-reach-half-of-fine-tuning",
+    "keys-forget-a-tenth-of-fine-tuning",
+    "memory-reaches-half-of-fine-tuning",
+    "memory-by-routing-beats-plain-cache",
+    "memory-serves-better-with-moved-keys",
+    "router-gradient-adapts-more-than-gravity",
 ]
 MEASURES = {
     *LAYER_MEANS,
     "val_loss",
+    "bits_per_byte",
     "seed_loss",
     "crowding",
     "late_respawns",
     "saving_every_other_step",
     "guild_nmi_beyond_shuffled",
     "guild_nmi_beyond_words",
+    "shift_gain_routing",
+    "shift_forgetting_all_least",
+    *(f"shift_{what}_{way}" for what in ("loss", "gain", "forgetting") for way in shift_probe.METHODS),
 }
+NO_KEYS = ("active", "noise", "memory", "router", "routing")
 
 
 @cache
@@ -91,11 +106,24 @@ def test_a_claim_says_all_that_a_reader_needs(claim: object) -> None:
     assert any(not test.premise for test in found.tests)
     for test in found.tests:
         assert test.smallest > 0
-        assert test.measure in MEASURES
-        assert set(test.contrast) <= set(ARMS)
-        # A comparison has weights that cancel; a single arm is held against a bar.
-        assert len(test.contrast) == 1 or sum(test.contrast.values()) == pytest.approx(0)
-        assert len(test.contrast) > 1 or test.rule in ("at most", "at least")
+        assert {figure for _, figure, _ in test.terms} <= MEASURES
+        assert {arm for arm, _, _ in test.terms} <= set(ARMS)
+        # A comparison has weights that cancel, or asks for a share of what another arm reaches; one arm is held against a bar.
+        weights = sorted(test.contrast.values())
+        assert len(weights) == 1 or sum(weights) == pytest.approx(0) or (-1 < weights[0] < 0 and weights[1:] == [1.0])
+        assert len(weights) > 1 or test.rule in ("at most", "at least")
+
+
+def test_claims_about_adaptation_have_arms_that_measure_it() -> None:
+    reading = {arm for arm, recipe in ARMS.items() if shift_probe.NAME in recipe.probes}
+    assert reading == {"base", "fixed-keys", "dense-equal", "tokens-fixed", "tokens-tamed-gravity"}
+    about = [claim for claim in CLAIMS.values() if claim.reads_shift]
+    assert about == list(TOPICS["Adaptation"])
+    for claim in about:
+        assert set(claim.arms) <= reading
+        for test in claim.tests:
+            dense = [figure for arm, figure, _ in test.terms if arm == "dense-equal"]
+            assert not any(figure.endswith(NO_KEYS) for figure in dense), "a dense run has no keys to move"
 
 
 def test_every_arm_serves_a_claim_and_is_trained_once() -> None:
@@ -123,7 +151,7 @@ def test_all_arms_see_the_same_number_of_tokens(scale: str) -> None:
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=lambda claim: claim.id)
 def test_arms_of_a_claim_read_the_same_text(claim: object) -> None:
     for test in claim.tests:  # type: ignore[attr-defined]
-        configs = [config_of(arm) for arm in test.contrast]
+        configs = [config_of(arm) for arm, _, _ in test.terms]
         assert len({(config.data.source, config.model.vocab_size, config.data.val_subset_size) for config in configs}) == 1
 
 

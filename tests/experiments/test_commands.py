@@ -63,13 +63,18 @@ def test_evidence_trains_probes_judges_and_writes(
     monkeypatch.setitem(shell.NUM_STEPS, "micro", 4)
     store, target = tmp_path / "store", tmp_path / "evidence.md"
     argv = ["evidence", "moving-keys-beat-fixed", "--seeds", "1", "--out", str(store), "--write", str(target), "--workers", "2"]
-    assert main([*argv, "--data", str(text)]) == 0
+    other = tmp_path / "other.txt"
+    other.write_text("\n<|endoftext|>\n".join(f"{n} plus {n % 7} makes {n + n % 7}." for n in range(60)))
+    assert main([*argv, "--data", str(text), "--shift", str(other)]) == 0
     assert "moving-keys-beat-fixed" in capsys.readouterr().out
     (base,) = (store / "micro").glob("base-*/seed-0")
     cost = json.loads((base / "probes" / "gravity-cost.json").read_text())
     assert cost["saving_every_other_step"] == pytest.approx(cost["gravity_share"] / 2)
     assert cost["gravity_share"] < 1
-    assert json.loads((store / "ledger.json").read_text()) == {"data": str(text.resolve())}
+    assert json.loads((store / "ledger.json").read_text()) == {"data": str(text.resolve()), "shift": str(other.resolve())}
+    shift = json.loads((base / "probes" / "domain-shift.json").read_text())
+    assert shift["text"]["source"] == str(other)
+    assert shift["shift_gain_cache"] == pytest.approx(shift["shift_loss_frozen"] - shift["shift_loss_cache"])
     page = target.read_text()
     assert "| [moving-keys-beat-fixed](#moving-keys-beat-fixed) | undecided |" in page
     assert "one seed" in page

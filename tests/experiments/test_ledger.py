@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from somelab.cli.main import main
-from somelab.errors import SomelabError
+from somelab.errors import ConfigError, SomelabError
 from somelab.experiments.claims import CLAIMS, claims_named
+from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.job import JobOutcome, write_outcome
-from somelab.experiments.ledger import Ledger, stored_data, stored_seeds
+from somelab.experiments.ledger import Ledger, stored_data, stored_seeds, stored_shift
 from somelab.experiments.ledger_page import command, page, records
 from tests.experiments.builders import write_run
 
@@ -50,8 +51,16 @@ def test_verdicts_are_computed_from_the_store(tmp_path: Path) -> None:
 def test_a_run_whose_probe_is_missing_is_not_finished(tmp_path: Path) -> None:
     ledger = fill(ledger_of(tmp_path, "moving-keys-beat-fixed"), {"base": [4.0]})
     assert ledger.finished == {("base", 0)}
+    whole = ledger.cost(ledger.claims).seconds_left
     (ledger.jobs["base", 0].folder / "probes" / "gravity-cost.json").unlink()
-    assert ledger_of(tmp_path, "moving-keys-beat-fixed").finished == set()
+    ledger = ledger_of(tmp_path, "moving-keys-beat-fixed")
+    assert ledger.finished == set()
+    # It is trained all the same: what is left is the probe, and verdicts that need none stand.
+    assert ledger.states["base", 0] == "trained"
+    assert ledger.cost(ledger.claims).seconds_left < whole + 60
+    ledger = fill(ledger, {"fixed-keys": [4.1]})
+    assert ledger.results()[0].verdict == "undecided"
+    assert ledger.results()[0].tests[0].seeds == (0,)
 
 
 def test_arms_are_shared_and_named_by_their_configuration(tmp_path: Path) -> None:
@@ -109,7 +118,7 @@ def test_the_page_has_every_claim_with_verdict_command_and_caveat(tmp_path: Path
     assert f"| {title} | **supported** | {figures}" in written
     assert "| [wider-is-better](#wider-is-better) | not run |  |  |  |  |  |" in written
     assert f"{len(CLAIMS)} claims: 1 supported, {len(CLAIMS) - 1} not run." in written
-    assert "6 of 174 runs finished, 0.1 core-hours" in written
+    assert f"6 of {len(SEEDS) * len(ARMS)} runs finished, 0.1 core-hours" in written
     assert str(tmp_path) not in written
     found = {record["id"]: record for record in records([ledger])}
     assert found["moving-keys-beat-fixed"]["results"][0]["tests"][0]["effect"]["mean"] == pytest.approx(-0.1)
@@ -129,12 +138,91 @@ def test_a_store_remembers_its_text_and_seeds(tmp_path: Path) -> None:
     (tmp_path / "ledger.json").write_text('{"data": "/far/stories.txt"}')
     ledger = ledger_of(tmp_path, "wider-is-better", data=None)
     assert ledger.data == "/far/stories.txt"
-    assert command(ledger, "x") == "somelab evidence x --scale micro --seeds 3 --data stories.txt"
+    wider, keys = CLAIMS["wider-is-better"], CLAIMS["keys-adapt"]
+    assert command(ledger, wider) == "somelab evidence wider-is-better --scale micro --seeds 3 --data stories.txt"
+    assert command(ledger, keys) == "somelab evidence keys-adapt --scale micro --seeds 3 --data stories.txt --shift builtin"
     (tmp_path / "micro" / "base-0" / "seed-4").mkdir(parents=True)
     assert stored_seeds(tmp_path, "micro", 2) == (0, 1, 4)
     (tmp_path / "ledger.json").write_text("{")
     with pytest.raises(SomelabError, match=r"ledger.json: cannot be read .*; restore it"):
         stored_data(tmp_path)
+
+
+SHIFT = {
+    "base": {"shift_loss_frozen": 6.0, "shift_loss_active": 5.95, "shift_gain_active": 0.05, "shift_forgetting_active": 0.0},
+    "dense-equal": {"shift_gain_all": 1.0, "shift_forgetting_all_least": 0.4},
+}
+
+
+def fill_shift(ledger: Ledger, figures: dict[str, dict[str, float]], digest: str = "d") -> Ledger:
+    """Finished runs of three seeds that have read other text; the seeds differ by a thousandth, as seeds do."""
+    ledger = fill(ledger, {arm: [4.0, 4.0, 4.0] for arm in figures})
+    for arm, found in figures.items():
+        for seed in SEEDS:
+            told = {name: value + 0.001 * seed * (name != "shift_loss_frozen") for name, value in found.items()}
+            kept = {"text": {"source": "builtin", "digest": digest}, **told}
+            (ledger.jobs[arm, seed].folder / "probes" / "domain-shift.json").write_text(json.dumps(kept))
+    return Ledger(ledger.store, ledger.claims, ledger.scale, ledger.seeds, ledger.data)
+
+
+def test_claims_about_adaptation_compare_figures_within_and_across_arms(tmp_path: Path) -> None:
+    names = ("keys-adapt", "keys-reach-half-of-fine-tuning", "keys-forget-a-tenth-of-fine-tuning", "memory-beats-dense-with-cache")
+    ledger = fill_shift(ledger_of(tmp_path, *names), SHIFT)
+    results = {result.claim.id: result for result in ledger.results()}
+    adapt, half, forget, other = (results[name] for name in names)
+    # active - frozen: -0.05, -0.049, -0.048.
+    assert adapt.verdict == "supported"
+    assert adapt.tests[0].effect is not None
+    assert adapt.tests[0].effect.mean == pytest.approx(-0.049)
+    # 0.05 + 0.001 s - 0.5 (1 + 0.001 s), of seeds 0 to 2.
+    assert half.verdict == "refuted"
+    assert half.tests[1].effect is not None
+    assert half.tests[1].effect.mean == pytest.approx(-0.4495)
+    # 0.001 s - 0.1 (0.4 + 0.001 s).
+    assert forget.verdict == "supported"
+    assert forget.tests[1].effect is not None
+    assert forget.tests[1].effect.mean == pytest.approx(-0.0391)
+    assert other.verdict == "not run", "a figure that was not measured leaves its claim open"
+    written = page([ledger])
+    assert "- New text: `builtin`; the old one is what the arms were trained on." in written
+    # Where fine-tuning forgets nothing, a tenth of it is no bar.
+    harmless = {**SHIFT, "dense-equal": {"shift_gain_all": 1.0, "shift_forgetting_all_least": 0.0}}
+    (result,) = fill_shift(ledger_of(tmp_path / "harmless", names[2]), harmless).results()
+    assert result.verdict == "undecided"
+    assert result.note == "its premise is refuted (forgetting of dense fine-tuning)"
+
+
+def test_a_store_keeps_to_the_other_text_that_it_was_begun_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def asked(shift: str | None, data: str = "stories.txt") -> Ledger:
+        return Ledger(tmp_path, claims_named(("keys-adapt",)), "micro", SEEDS, data, shift)
+
+    assert asked(None).shift == "builtin"
+    (tmp_path / "ledger.json").write_text('{"data": "stories.txt"}')
+    assert asked("/far/wiki.txt").shift == "/far/wiki.txt", "a store that has read none yet may read any"
+    (tmp_path / "ledger.json").write_text('{"data": "stories.txt", "shift": "/far/wiki.txt"}')
+    assert stored_shift(tmp_path) == "/far/wiki.txt"
+    assert asked(None).shift == "/far/wiki.txt"
+    assert asked("/elsewhere/wiki.txt").jobs["base", 0].shift == "/elsewhere/wiki.txt", "the same file may lie elsewhere"
+    assert main(["evidence", "keys-adapt", "--list", "--out", str(tmp_path), "--shift", "builtin"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"shift = 'builtin': {tmp_path} was begun with wiki.txt as its other text; leave --shift out, or name another" in line
+
+
+def test_the_other_text_is_looked_at_before_anything_is_trained(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, claims_named(("keys-adapt",)), "micro", (0,), "builtin", str(tmp_path / "no.txt"))
+    with pytest.raises(ConfigError, match=r"shift = .*no.txt': there is no such file"):
+        ledger.run()
+    ledger = fill_shift(ledger_of(tmp_path, "keys-adapt"), {"base": SHIFT["base"]}, digest="another")
+    with pytest.raises(SomelabError, match=r"seed-0: has read another text than builtin is now; name another store with --out"):
+        ledger.run()
+
+
+def test_what_was_trained_on_is_no_other_text(tmp_path: Path) -> None:
+    ledger = ledger_of(tmp_path, "keys-adapt", "wider-is-better", data="builtin")
+    assert ledger.jobs["base", 0].probes == ("gravity-cost",)
+    keys, wider = ledger.results()
+    assert keys.note == "builtin is what the arms were trained on; name text of another kind with --shift"
+    assert wider.note == ""
 
 
 def test_the_command_lists_reports_and_complains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,7 +233,7 @@ def test_the_command_lists_reports_and_complains(tmp_path: Path, capsys: pytest.
     assert "1 claims at micro scale with 3 seeds: 6 runs of shared arms, 0 finished." in said
     assert main(["evidence", "--list", "--json", *store]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert (len(listed["claims"]), listed["runs"]) == (len(CLAIMS), 174)
+    assert (len(listed["claims"]), listed["runs"]) == (len(CLAIMS), len(SEEDS) * len(ARMS))
 
     fill(ledger_of(tmp_path / "store", "moving-keys-beat-fixed"), {"base": [4.0, 4.1, 4.2], "fixed-keys": [4.1, 4.2, 4.3]})
     target = tmp_path / "evidence.md"

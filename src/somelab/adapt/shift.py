@@ -10,6 +10,7 @@ from typing import Any
 from somelab.adapt.mode import Adaptation
 from somelab.adapt.score import Score, total, windows
 from somelab.adapt.settings import AdaptationSettings
+from somelab.config import Config
 from somelab.data.batch import Batch
 from somelab.model import Decoder
 
@@ -19,6 +20,12 @@ REVERSION_SHARE, REVERSION_TIMES = 0.1, 60
 
 Stream = Callable[[], Iterable[Batch]]
 """Opens the text from its beginning."""
+
+
+def with_source(config: Config, source: str) -> Config:
+    """The run's configuration for reading another source, all of it."""
+    data = config.data.model_copy(update={"source": source, "train_subset_size": None, "val_subset_size": None})
+    return config.model_copy(update={"data": data})
 
 
 def frozen(settings: AdaptationSettings) -> AdaptationSettings:

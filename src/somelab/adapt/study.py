@@ -3,7 +3,7 @@ One run is one seed; `summarise` puts several of them into means with 95 % inter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,13 +12,16 @@ from somelab.adapt.noise import KeyNoise, Step, step_of
 from somelab.adapt.score import Score, total, windows
 from somelab.adapt.settings import AdaptationSettings
 from somelab.adapt.shift import NUM_WINDOWS, Stream, frozen
-from somelab.adapt.tuning import Tuning
+from somelab.adapt.tuning import PARTS, Tuning
 from somelab.analysis.intervals import Interval, interval, paired
+from somelab.data.batch import Batch
 from somelab.model import Decoder
 
 METHODS = ("frozen", "active", "noise", "load_bias", "memory", "cache", "router", "all")
 """frozen; active: the rules asked for; noise: keys turned as far, anywhere; load_bias, memory, cache: that rule alone; router: one
-gradient step per interval on the router; all: the same on everything that training trains."""
+gradient step per interval on the router; all: the same on everything that training trains. `all@2e-3`: at that learning rate."""
+DENSE_METHODS = ("frozen", "cache", "all")
+"""Those that a model without SoME layers has."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,10 @@ class Text:
     max_tokens: int | None = None
     home_tokens: int | None = None
     back_tokens: int | None = None
-    """Tokens of the run's own text read as a stream at the end, with everything still moving. None: all."""
+    """Tokens of the run's own text read as a stream at the end, with everything still moving. None: all; 0: none."""
+
+    def back(self) -> Iterable[Batch]:
+        return () if self.back_tokens == 0 else self.home()
 
 
 def study_run(
@@ -45,54 +51,77 @@ def study_run(
     """Every method on one model, from the same checkpoint and over the same text; the model is left as it was."""
     found: dict[str, dict[str, Any]] = {}
     path: list[Step] = []
+    with Adaptation(model, frozen(settings)) as adaptation:
+        before = adaptation.measure(text.home(), text.home_tokens)  # once for all: every method begins at the checkpoint
     for method in methods:
         if progress is not None:
             progress(method)
-        if method in ("router", "all"):
-            found[method] = _tuned(model, text, settings, method, (learning_rates or {}).get(method))
+        part, rate = tuned_part(method)
+        if part in PARTS:
+            found[method] = _tuned(model, text, settings, before, part, rate or (learning_rates or {}).get(part))
         elif method == "noise":
             if not path:
                 raise ValueError("noise repeats how far active reading went: name active before it")
-            found[method] = _noisy(model, text, settings, path)
+            found[method] = _noisy(model, text, settings, before, path)
         elif method == "active":
-            found[method] = _adapted(model, text, settings, path)
+            found[method] = _adapted(model, text, settings, before, path)
         else:
             alone = frozen(settings) if method == "frozen" else replace(settings, rules=(method,))
-            found[method] = _adapted(model, text, alone, [])
+            found[method] = _adapted(model, text, alone, before, [])
     return found
 
 
-def _adapted(model: Decoder, text: Text, settings: AdaptationSettings, path: list[Step]) -> dict[str, Any]:
+def tuned_part(method: str) -> tuple[str, float | None]:
+    """What a method tunes, and its learning rate where its name says one.
+
+    >>> tuned_part("all@2e-3"), tuned_part("all"), tuned_part("cache")
+    (('all', 0.002), ('all', None), ('cache', None))
+    """
+    part, _, rate = method.partition("@")
+    return part, float(rate) if rate else None
+
+
+def at_rates(methods: Sequence[str], part: str, rates: Sequence[str]) -> list[str]:
+    """The methods with one for each of several learning rates in the place of the part's own; one rate needs no name."""
+    several = [f"{part}@{rate}" for rate in rates] if len(rates) > 1 else [part]
+    return [name for method in methods for name in (several if method == part else [method])]
+
+
+def best_tuned(losses: Mapping[str, float], part: str = "all") -> str | None:
+    """The method that tunes this part and has the lowest loss on the new text; None where none does."""
+    return min((method for method in losses if tuned_part(method)[0] == part), key=lambda method: losses[method], default=None)
+
+
+def _adapted(model: Decoder, text: Text, settings: AdaptationSettings, before: Score, path: list[Step]) -> dict[str, Any]:
     with Adaptation(model, settings) as adaptation:
-        before = adaptation.measure(text.home(), text.home_tokens)
         scores: list[Score] = []
         for reading in adaptation.read(text.stream(), text.max_tokens):
             scores.append(reading.score)
             path.append(step_of(adaptation))
         after, moved = adaptation.measure(text.home(), text.home_tokens), adaptation.movement()
-        back = [reading.score for reading in adaptation.read(text.home(), text.back_tokens)]
+        back = [reading.score for reading in adaptation.read(text.back(), text.back_tokens)]
     return _report(before, scores, after, back) | {"movement": moved, "rules": list(adaptation.rules)}
 
 
-def _noisy(model: Decoder, text: Text, settings: AdaptationSettings, path: list[Step]) -> dict[str, Any]:
+def _noisy(model: Decoder, text: Text, settings: AdaptationSettings, before: Score, path: list[Step]) -> dict[str, Any]:
     with Adaptation(model, frozen(settings)) as adaptation:
         noise = KeyNoise(adaptation, model.seed)
-        before = adaptation.measure(text.home(), text.home_tokens)
         scores: list[Score] = []
         for step, reading in zip(path, adaptation.read(text.stream(), text.max_tokens), strict=True):
             scores.append(reading.score)
             noise.apply_(step)
         after, moved = adaptation.measure(text.home(), text.home_tokens), adaptation.movement()
-        back = [reading.score for reading in adaptation.read(text.home(), text.back_tokens)]
+        back = [reading.score for reading in adaptation.read(text.back(), text.back_tokens)]
     return _report(before, scores, after, back) | {"movement": moved}
 
 
-def _tuned(model: Decoder, text: Text, settings: AdaptationSettings, part: str, rate: float | None) -> dict[str, Any]:
+def _tuned(
+    model: Decoder, text: Text, settings: AdaptationSettings, before: Score, part: str, rate: float | None
+) -> dict[str, Any]:
     with Tuning(model, part, rate, settings.every) as tuning:
-        before = tuning.measure(text.home(), text.home_tokens)
         scores = list(tuning.read(text.stream(), text.max_tokens))
         after = tuning.measure(text.home(), text.home_tokens)
-        back = list(tuning.read(text.home(), text.back_tokens))
+        back = list(tuning.read(text.back(), text.back_tokens))
         facts = {"learning_rate": tuning.learning_rate, "num_tuned": tuning.num_tuned}
     return _report(before, scores, after, back) | facts
 

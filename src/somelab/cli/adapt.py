@@ -12,7 +12,6 @@ from somelab.errors import SomelabError
 
 if TYPE_CHECKING:
     from somelab.adapt import AdaptationSettings
-    from somelab.config import Config
     from somelab.runs.trained import TrainedModel
 
 SPARKS = "▁▂▃▄▅▆▇█"
@@ -103,7 +102,7 @@ def _record(arguments: Arguments, settings: AdaptationSettings, readings: tuple[
     from dataclasses import asdict
 
     from somelab.adapt.mode import Adaptation, check_kept
-    from somelab.adapt.shift import frozen, read_shift
+    from somelab.adapt.shift import frozen, read_shift, with_source
     from somelab.cli.summary import progress_printer
     from somelab.data.prepare import prepare, prepare_with
     from somelab.runs import RunFolder
@@ -147,12 +146,6 @@ def _record(arguments: Arguments, settings: AdaptationSettings, readings: tuple[
     if arguments.save is not None:
         record["saved"] = str(arguments.save)
     return record
-
-
-def with_source(config: Config, source: str) -> Config:
-    """The run's configuration for reading another source, all of it."""
-    data = config.data.model_copy(update={"source": source, "train_subset_size": None, "val_subset_size": None})
-    return config.model_copy(update={"data": data})
 
 
 def _saver(arguments: Arguments, trained: TrainedModel) -> Any:

@@ -35,6 +35,8 @@ class Arguments:
     """How many seeds each arm has, from 0 on."""
     data: Annotated[str | None, tyro.conf.arg(metavar="DATA", help_behavior_hint="")] = None
     """The text to train on. Without it: what the store was begun with, else tinystories."""
+    shift: Annotated[str | None, tyro.conf.arg(metavar="DATA", help_behavior_hint="")] = None
+    """The text of another kind that claims about adaptation read. Without it: what the store was begun with, else builtin."""
     budget: Annotated[float | None, tyro.conf.arg(metavar="MINUTES", help_behavior_hint="")] = None
     """Stop after so many minutes."""
     workers: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
@@ -56,7 +58,7 @@ def run(arguments: Arguments) -> int:
     if arguments.budget is not None and arguments.budget <= 0:
         raise ConfigError("budget", arguments.budget, "is not more than 0", "give a number of minutes")
     claims = claims_named(arguments.claims)
-    ledger = Ledger(arguments.out, claims, arguments.scale, seeds_of(arguments.seeds), arguments.data)
+    ledger = Ledger(arguments.out, claims, arguments.scale, seeds_of(arguments.seeds), arguments.data, arguments.shift)
     if arguments.list:
         _list(ledger, arguments.json)
         return 0
@@ -84,10 +86,9 @@ def _write(arguments: Arguments) -> Path:
     from somelab.experiments.ledger_page import page
     from somelab.runs import atomic
 
-    ledgers = [
-        Ledger(arguments.out, [*CLAIMS.values()], scale, stored_seeds(arguments.out, scale, arguments.seeds), arguments.data)
-        for scale in SCALES
-    ]
+    seeds = {scale: stored_seeds(arguments.out, scale, arguments.seeds) for scale in SCALES}
+    claims = [*CLAIMS.values()]
+    ledgers = [Ledger(arguments.out, claims, scale, seeds[scale], arguments.data, arguments.shift) for scale in SCALES]
     target = arguments.write or (Path("docs/evidence.md") if _in_checkout() else arguments.out / "evidence.md")
     with atomic.explained(target):
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -19,7 +19,8 @@ from somelab.experiments.plan import Job, identity
 from somelab.runs import RunFolder, atomic
 
 Status = Literal["finished", "interrupted", "failed"]
-State = Literal["new", "begun", "finished"]
+State = Literal["new", "begun", "trained", "finished"]
+"""trained: to its end, with probes that are still to be measured."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def state_of(job: Job, data_digest: str | None = None) -> State:
         return "begun"
     from somelab.experiments.probes import missing_probes
 
-    return "begun" if missing_probes(run, job.probes) else "finished"
+    return "trained" if missing_probes(run, job.probes) else "finished"
 
 
 _REMEDY = "give another folder with --out, or remove this one"
@@ -100,23 +101,22 @@ def _train(job: Job, num_threads: int) -> Status:
     import torch
 
     from somelab.experiments.probes import probe_
-    from somelab.runs import checkpoint
     from somelab.train.session import go_on, start
 
     torch.set_num_threads(num_threads)
-    run = RunFolder(job.folder)
-    if state_of(job) == "new":
+    run, state = RunFolder(job.folder), state_of(job)
+    if state == "new":
         facts = {"name": job.label, "preset": job.preset, "scale": job.scale, "arm": job.arm, "seed": job.seed}
         run, trained = start(job.config, job.folder, facts)
         reason = trained.reason
-    elif not checkpoint.is_any(run) or not checkpoint.read_state(run).finished:
+    elif state == "begun":
         run, trained = go_on(job.folder)
         reason = trained.reason
     else:
         reason = "finished"
     if reason != "finished":
         return "interrupted"
-    probe_(run, job.probes)
+    probe_(run, job.probes, job.shift)
     return "finished"
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from somelab.analysis.intervals import Interval
-from somelab.experiments.claims import TOPICS, Test
+from somelab.experiments.claims import TOPICS, Claim, Test
 from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.ledger import Ledger, num_tokens
+from somelab.experiments.plan import text_name
 from somelab.experiments.table import interval_record
 from somelab.experiments.verdict import ClaimResult, TestResult, headline
 
@@ -87,7 +88,7 @@ def _record(result: ClaimResult) -> dict[str, Any]:
 def _head(ledgers: Sequence[Ledger], headlines: Sequence[ClaimResult]) -> list[str]:
     counts = {verdict: sum(result.verdict == verdict for result in headlines) for verdict in MARKS}
     lines = [
-        "# Evidence: what is true of the seeds' claims",
+        "# Evidence: what is true of the seeds' claims, and of adaptation",
         "",
         "Written by `somelab evidence` from run folders; no verdict is typed in. [How it works](guides/evidence.md).",
         "",
@@ -145,16 +146,19 @@ def _section(found: Sequence[ClaimResult], ledgers: Sequence[Ledger]) -> list[st
     for test in claim.tests:
         lines.append(f"- {'Premise' if test.premise else 'Rule'}: {test.says} {_rule(test)}.")
     lines.append(f"- Arms: {', '.join(f'`{arm}`' for arm in claim.arms)}.")
+    ledger = next(one for one in ledgers if one.scale == best.scale)
+    if claim.reads_shift:
+        lines.append(f"- New text: `{text_name(ledger.shift)}`; the old one is what the arms were trained on.")
     if claim.caveat:
         lines.append(f"- Caveat: {claim.caveat}")
-    ledger = next(one for one in ledgers if one.scale == best.scale)
-    lines.append(f"- `{command(ledger, claim.id)}`")
+    lines.append(f"- `{command(ledger, claim)}`")
     return lines
 
 
-def command(ledger: Ledger, claim: str) -> str:
+def command(ledger: Ledger, claim: Claim) -> str:
     """What repeats a line of the ledger."""
-    return f"somelab evidence {claim} --scale {ledger.scale} --seeds {len(ledger.seeds)} --data {Path(ledger.data).name}"
+    shift = f" --shift {text_name(ledger.shift)}" if claim.reads_shift else ""
+    return f"somelab evidence {claim.id} --scale {ledger.scale} --seeds {len(ledger.seeds)} --data {Path(ledger.data).name}{shift}"
 
 
 def _test_line(one: TestResult, scale: str) -> str:

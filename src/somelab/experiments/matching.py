@@ -1,4 +1,4 @@
-"""Like for like: the dense width that trains as many weights as a SoME layer, and the gain that makes answers equally loud.
+"""Like for like: the gain that makes the answers of two initialisers equally loud.
 
 Shape letters: T tokens, D model width, K experts per token."""
 
@@ -6,23 +6,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from somelab.config import Config, override
+from somelab.config import Config
 
 TOKENS = 512
-
-
-def equal_dense_width(config: Config) -> int:
-    """The d_dense whose dense model trains as many weights as this configuration, as nearly as a whole number can."""
-    from somelab.model.count import count_parameters
-
-    wanted = count_parameters(config).trainable
-
-    def trained(width: int) -> int:
-        return count_parameters(override(config, {"model.feed_forward": "dense", "model.d_dense": width})).trainable
-
-    # The count is a straight line in the width: two points give it.
-    first, second = trained(1), trained(2)
-    return max(1, round(1 + (wanted - first) / (second - first)))
 
 
 def matched_gain(config: Config, init: str) -> float:

@@ -41,6 +41,8 @@ class Job:
     probes: tuple[str, ...] = ()
     preset: str | None = None
     scale: str = "full"
+    shift: str = "builtin"
+    """Text of another kind than the arm's own, for the probe that reads such."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -112,10 +114,14 @@ def with_seed(config: Config, seed: int) -> Config:
 
 def identity(config: Config) -> str:
     """Names what a run computes: its configuration, wherever the text file lies. What is in the file is compared apart."""
-    source = Path(config.data.source)
-    if source.suffix in TEXT_FILES or source.exists():
-        config = override(config, {"data.source": source.name})
-    return digest_of_changes(config)
+    name = text_name(config.data.source)
+    return digest_of_changes(config if name == config.data.source else override(config, {"data.source": name}))
+
+
+def text_name(source: str) -> str:
+    """A text file by its name alone, since the same file may lie elsewhere on another day; other sources as they are."""
+    path = Path(source)
+    return path.name if path.suffix in TEXT_FILES or path.exists() else source
 
 
 def seeds_of(number: int) -> tuple[int, ...]:

@@ -1,11 +1,13 @@
-"""What a claim asks of a trained model beyond its last evaluation: what gravity costs, what its guilds mean.
+"""What a claim asks of a trained model beyond its last evaluation: what gravity costs, what guilds mean, what adapts to new text.
 Measured once, after training, and kept in the run folder, so that a verdict is computed from files alone."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from somelab.experiments import shift_probe
 from somelab.runs import RunFolder, atomic
 
 FOLDER = "probes"
@@ -18,19 +20,28 @@ def missing_probes(run: RunFolder, names: Sequence[str]) -> list[str]:
     return [name for name in names if not _path_exists(run, name)]
 
 
-def probe_(run: RunFolder, names: Sequence[str]) -> None:
-    """Measure what is missing and keep it in the run folder."""
+def probe_(run: RunFolder, names: Sequence[str], shift: str = shift_probe.DEFAULT_SHIFT) -> None:
+    """Measure what is missing and keep it in the run folder. `shift`: text of another kind than the run's own."""
     for name in missing_probes(run, names):
         (run.path / FOLDER).mkdir(exist_ok=True)
-        atomic.write_text(run.path / FOLDER / f"{name}.json", json.dumps(PROBES[name](run), indent=1) + "\n")
+        atomic.write_text(run.path / FOLDER / f"{name}.json", json.dumps(PROBES[name](run, shift), indent=1) + "\n")
 
 
 def read_probes(run: RunFolder) -> dict[str, float]:
-    """All figures that probes have left in a run."""
+    """All figures that probes have left in a run. What else a probe keeps, such as which text it read, is no figure."""
     found: dict[str, float] = {}
     for path in sorted((run.path / FOLDER).glob("*.json")):
-        found.update(json.loads(path.read_text(encoding="utf-8")))
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        found.update({name: float(value) for name, value in kept.items() if isinstance(value, (int, float))})
     return found
+
+
+def read_shift_digest(run: RunFolder) -> str | None:
+    """Which other text a run has been read on; None where it has not."""
+    if missing_probes(run, [shift_probe.NAME]):
+        return None
+    kept: dict[str, Any] = json.loads((run.path / FOLDER / f"{shift_probe.NAME}.json").read_text(encoding="utf-8"))
+    return kept.get("text", {}).get("digest")
 
 
 def _path_exists(run: RunFolder, name: str) -> bool:
@@ -72,7 +83,9 @@ def guild_meaning(run: RunFolder) -> dict[str, float]:
     }
 
 
-PROBES: dict[str, Callable[[RunFolder], dict[str, float]]] = {
-    "gravity-cost": gravity_cost,
-    "guild-meaning": guild_meaning,
+PROBES: dict[str, Callable[[RunFolder, str], dict[str, Any]]] = {
+    "gravity-cost": lambda run, _: gravity_cost(run),
+    "guild-meaning": lambda run, _: guild_meaning(run),
+    shift_probe.NAME: shift_probe.domain_shift,
 }
+"""Each by the run and the text of another kind; most need the run alone."""

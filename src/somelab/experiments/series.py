@@ -79,7 +79,7 @@ def _versions() -> list[Entry]:
 
 
 def _baselines() -> list[Entry]:
-    from somelab.experiments.matching import equal_dense_width
+    from somelab.model.count import equal_dense_width
 
     names = ("no-ffn", "dense", "frozen-dense", "moe", "fixed-keys", "gradient-keys", "modern")
     width = equal_dense_width(preset("a1").config)

@@ -62,11 +62,11 @@ def decide(test: Test, effect: Interval) -> Verdict:
 
 def judge_test(test: Test, figures: Mapping[str, Figures]) -> TestResult:
     """The contrast over the seeds that all of the test's arms have."""
-    arms = [figures.get(arm, {}) for arm in test.contrast]
-    seeds = tuple(seed for seed in sorted(arms[0]) if all(test.measure in arm.get(seed, {}) for arm in arms))
+    terms = [(figures.get(arm, {}), figure, weight) for arm, figure, weight in test.terms]
+    seeds = tuple(seed for seed in sorted(terms[0][0]) if all(figure in arm.get(seed, {}) for arm, figure, _ in terms))
     if not seeds:
         return TestResult(test, "not run", None, ())
-    values = [sum(weight * figures[arm][seed][test.measure] for arm, weight in test.contrast.items()) for seed in seeds]
+    values = [sum(weight * arm[seed][figure] for arm, figure, weight in terms) for seed in seeds]
     effect = interval(values)
     return TestResult(test, decide(test, effect), effect, seeds)
 

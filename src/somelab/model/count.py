@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from somelab.config import Config
+from somelab.config import Config, override
 from somelab.core.experts import ExpertPool
 from somelab.model.decoder import Decoder
 
@@ -39,6 +39,18 @@ def count_parameters(config: Config) -> ParameterCount:
     active = total - sum(_numel(pool.parameters()) - _numel(_active_part(pool).parameters()) for pool in pools)
     stored = sum(tensor.numel() * tensor.element_size() for tensor in (*model.parameters(), *model.buffers()))
     return ParameterCount(total, trainable, total - trainable, active, stored, count_flops(config, model))
+
+
+def equal_dense_width(config: Config) -> int:
+    """The d_dense whose dense model trains as many weights as this configuration, as nearly as a whole number can."""
+    wanted = count_parameters(config).trainable
+
+    def trained(width: int) -> int:
+        return count_parameters(override(config, {"model.feed_forward": "dense", "model.d_dense": width})).trainable
+
+    # The count is a straight line in the width: two points give it.
+    first, second = trained(1), trained(2)
+    return max(1, round(1 + (wanted - first) / (second - first)))
 
 
 def count_flops(config: Config, model: Decoder) -> int:

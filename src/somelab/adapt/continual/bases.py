@@ -11,33 +11,24 @@ import torch
 
 from somelab.adapt.continual.stream import Experience
 from somelab.config import Config, override, preset, scaled
+from somelab.config.presets import recipe
 from somelab.model import Decoder
-from somelab.model.count import count_parameters
+from somelab.model.count import equal_dense_width
 from somelab.runs import RunFolder, checkpoint
 from somelab.train.loop import Trainer
 from somelab.train.world import World
 
 SETTINGS: dict[str, Any] = {
-    "model.backbone": "modern",
-    "experts.trainability": "readout",
-    "experts.init": "unit",
-    "router.kind": "linear",
-    "router.centre_queries": True,
-    "router.temperature": 0.1,
-    "router.eval_temperature": None,
-    "router.learnable_temperature": True,
-    "gravity.attraction_by": "winner",
-    "gravity.load_bias": 0.001,
-    "gravity.peer_pull": False,
-    "gravity.decay": False,
+    **recipe.PARTS,
     "data.layout": "pack",
     "data.padding_in_loss": False,
     "data.train_subset_size": 2000,
     "data.val_subset_size": 200,
     "train.learning_rate": 0.002,
+    "train.warmup_fraction": 0.04,
     "train.precision": "fp32",
 }
-"""Settings that keep routing from collapsing (SPEC section 8), on top of a1."""
+"""The recipe that works, in the shell of a1."""
 
 
 def some_config(scale: str, changes: dict[str, Any]) -> Config:
@@ -47,10 +38,7 @@ def some_config(scale: str, changes: dict[str, Any]) -> Config:
 
 def dense_config(config: Config) -> Config:
     """The same shell with a dense block of as many trained parameters as the SoME layer has, to the nearest unit of width."""
-    one = count_parameters(override(config, {"model.feed_forward": "dense", "model.d_dense": 1})).trainable
-    two = count_parameters(override(config, {"model.feed_forward": "dense", "model.d_dense": 2})).trainable
-    width = 1 + round((count_parameters(config).trainable - one) / (two - one))
-    return override(config, {"model.feed_forward": "dense", "model.d_dense": max(1, width)})
+    return override(config, {"model.feed_forward": "dense", "model.d_dense": equal_dense_width(config)})
 
 
 def trained_base(folder: Path, config: Config, first: Experience, num_steps: int, seed: int) -> Decoder:

@@ -1,8 +1,8 @@
-"""The claims of the seeds, one entry each: sentence, source, arms, measure, direction, rule, caveat.
+"""The claims of the seeds and about what they leave open, one entry each: sentence, source, arms, measure, direction, rule, caveat.
 What became of them is computed from run folders and never written here."""
 
 from somelab.errors import ConfigError, nearest
-from somelab.experiments.claims import backbone, data, pool, questions, routing, rules
+from somelab.experiments.claims import adaptation, backbone, data, pool, questions, recipe, routing, rules
 from somelab.experiments.claims.claim import Claim, Test
 
 TOPICS: dict[str, tuple[Claim, ...]] = {
@@ -12,6 +12,8 @@ TOPICS: dict[str, tuple[Claim, ...]] = {
     "The router": routing.CLAIMS,
     "Knowledge Gravity": rules.CLAIMS,
     "Data": data.CLAIMS,
+    "Adaptation": adaptation.CLAIMS,
+    "The recipe": recipe.CLAIMS,
 }
 CLAIMS: dict[str, Claim] = {claim.id: claim for claims in TOPICS.values() for claim in claims}
 

@@ -6,7 +6,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from somelab.config import Config
-from somelab.experiments.claims.shell import LedgerScale, Settings, dense_width, gain_for, middle_band, resolved, shell, times
+from somelab.config.presets import recipe
+from somelab.experiments.claims.shell import (
+    LedgerScale,
+    Settings,
+    active_width,
+    dense_width,
+    dense_width_of,
+    gain_for,
+    middle_band,
+    resolved,
+    shell,
+    times,
+)
 
 
 @dataclass(frozen=True)
@@ -53,8 +65,11 @@ TAMED: Settings = {
     "gravity.load_bias": 0.01,
 }
 
+# The recipe in a1's shell: experts half as wide, of which twice as many answer, so that a token costs the same.
+RECIPE: Settings = {**recipe.PARTS, **times(2, "experts.top_k"), **times(0.5, "experts.d_ffn")}
+
 ARMS: dict[str, ArmRecipe] = {
-    "base": ArmRecipe(probes=("gravity-cost",)),
+    "base": ArmRecipe(probes=("gravity-cost", "domain-shift")),
     # backbone
     "wide": ArmRecipe(times(4 / 3, "model.d_model")),
     "depth-8": _depth(8),
@@ -112,10 +127,23 @@ ARMS: dict[str, ArmRecipe] = {
     "batch-double-fixed-keys": ArmRecipe({**DOUBLE_BATCH, **FIXED}),
     # what the seeds do not ask
     "no-ffn": ArmRecipe({"model.feed_forward": "none"}),
-    "fixed-keys": ArmRecipe(FIXED),
+    "fixed-keys": ArmRecipe(FIXED, probes=("domain-shift",)),
     "gradient-keys": ArmRecipe({"gravity.keys": "gradient"}),
-    "dense-equal": ArmRecipe({"model.feed_forward": "dense", "model.d_dense": dense_width}),
-    "tokens-fixed": ArmRecipe({**TOKENS, **FIXED}),
+    "dense-equal": ArmRecipe({"model.feed_forward": "dense", "model.d_dense": dense_width}, probes=("domain-shift",)),
+    "tokens-fixed": ArmRecipe({**TOKENS, **FIXED}, probes=("domain-shift",)),
     "tokens-published-gravity": ArmRecipe(TOKENS),
-    "tokens-tamed-gravity": ArmRecipe({**TOKENS, **TAMED}),
+    "tokens-tamed-gravity": ArmRecipe({**TOKENS, **TAMED}, probes=("domain-shift",)),
+    # the recipe, and what becomes of it without each of its parts
+    "recipe": ArmRecipe(RECIPE),
+    "recipe-dense": ArmRecipe({"model.feed_forward": "dense", "model.d_dense": dense_width_of(RECIPE)}),
+    "recipe-fixed-keys": ArmRecipe({**RECIPE, **FIXED}),
+    "recipe-no-gravity": ArmRecipe({**RECIPE, **FIXED, "gravity.load_bias": 0.0}),
+    "recipe-fast-keys": ArmRecipe({**RECIPE, "gravity.alpha": 0.01}),
+    "recipe-reads-token": ArmRecipe({**RECIPE, "experts.reads": "token"}),
+    "recipe-no-mixer": ArmRecipe({**RECIPE, "experts.mixer": False}),
+    "recipe-soft-gates": ArmRecipe({**RECIPE, "router.temperature": 1.0, "router.learnable_temperature": False}),
+    "recipe-default-init": ArmRecipe({**RECIPE, "experts.init": "default"}),
+    "recipe-gains": ArmRecipe({**RECIPE, "experts.trainability": "gains"}),
+    "recipe-one-expert": ArmRecipe({**RECIPE, "experts.num_experts": 1, "experts.top_k": 1, "experts.d_ffn": active_width}),
+    "recipe-experts-x4": ArmRecipe({**RECIPE, **times(4, "experts.num_experts")}),
 }

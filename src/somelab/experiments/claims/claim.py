@@ -1,4 +1,4 @@
-"""What a claim is: a sentence of the seeds, the arms that test it, and the rule by which an interval decides.
+"""What a claim is: a sentence of the seeds or of this project, the arms that test it, and the rule by which an interval decides.
 Nothing here is a result: verdicts are computed from run folders, in `somelab.experiments.verdict`."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Rule = Literal["below", "above", "within", "at most", "at least"]
 
 @dataclass(frozen=True)
 class Test:
-    """A weighted sum of a measure over arms, taken seed by seed, and what its 95 % interval has to show.
+    """A weighted sum of figures of arms, taken seed by seed, and what its 95 % interval has to show.
 
     With [low, high] the interval and s the smallest effect that matters:
     below     supported where high < 0 and the mean is -s or less; refuted where low > -s
@@ -24,13 +24,21 @@ class Test:
 
     says: str
     measure: str
+    """The figure that is summed, of every arm that names no other."""
     contrast: Mapping[str, float]
+    """Weights by arm; `ARM:FIGURE` is another figure of an arm, so that one run can be compared with itself."""
     rule: Rule
     smallest: float
     premise: bool = False
     """Whether the claim only makes sense where this holds: if not, it is undecided rather than refuted."""
 
     __test__ = False  # the name is right here, and no test case of pytest
+
+    @property
+    def terms(self) -> list[tuple[str, str, float]]:
+        """What is summed: arm, figure, weight."""
+        split = [(*term.partition(":"), weight) for term, weight in self.contrast.items()]
+        return [(arm, figure or self.measure, weight) for arm, _, figure, weight in split]
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,12 @@ class Claim:
     @property
     def arms(self) -> tuple[str, ...]:
         """The arms that it needs, each once."""
-        return tuple(dict.fromkeys(arm for test in self.tests for arm in test.contrast))
+        return tuple(dict.fromkeys(arm for test in self.tests for arm, _, _ in test.terms))
+
+    @property
+    def reads_shift(self) -> bool:
+        """Whether it is about reading text of another kind than its arms were trained on."""
+        return any(figure.startswith("shift_") for test in self.tests for _, figure, _ in test.terms)
 
 
 # Nats per token: about a quarter of a percent of the loss at micro scale, and several times less than what a layer is worth.

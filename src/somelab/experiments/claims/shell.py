@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from somelab.config import Config, override, preset, scaled
 from somelab.config.fields import value_of
-from somelab.experiments.matching import equal_dense_width, matched_gain
+from somelab.experiments.matching import matched_gain
 
 LedgerScale = Literal["micro", "mini"]
 Value = Callable[[Config], Any]
@@ -72,7 +72,19 @@ def gain_for(init: str) -> Value:
 
 def dense_width(config: Config) -> int:
     """The width at which a dense block trains as many weights as the shell's SoME layer."""
+    from somelab.model.count import equal_dense_width
+
     return equal_dense_width(config)
+
+
+def dense_width_of(settings: Settings) -> Value:
+    """The same for the shell with these settings put in."""
+    return lambda config: dense_width(resolved(config, settings))
+
+
+def active_width(config: Config) -> int:
+    """The hidden units that answer a token: what one expert needs to cost as much as the shell's K."""
+    return config.experts.top_k * config.experts.d_ffn
 
 
 def middle_band(config: Config) -> tuple[float, float]:

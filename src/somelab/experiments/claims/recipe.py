@@ -1,0 +1,96 @@
+"""The recipe `some` (frozen experts between a trained view and a trained mixer) against what it has to beat, and its parts."""
+
+from __future__ import annotations
+
+from somelab.experiments.claims.claim import Claim, Test, lower, no_worse
+
+SOURCE = "this project: lab/LOG.md"
+UNSEEN = "Found on the first half of the training text; judged on validation stories that the search never read."
+
+CLAIMS = (
+    Claim(
+        "recipe-beats-v7",
+        "The recipe is at least 3 % below v7's settings in bits per byte",
+        SOURCE,
+        (Test("bits_per_byte: recipe - 0.97 x v7", "bits_per_byte", {"recipe": 1.0, "v7": -0.97}, "below", 0.001),),
+        f"{UNSEEN} v7 trains more weights: its query network is an MLP.",
+    ),
+    Claim("recipe-beats-no-layer", "The recipe beats no feed-forward layer at all", SOURCE, (lower("recipe", "no-ffn"),), UNSEEN),
+    Claim(
+        "recipe-beats-equal-dense",
+        "The recipe beats a dense feed-forward layer of the same trained size",
+        SOURCE,
+        (lower("recipe", "recipe-dense"),),
+        f"{UNSEEN} Equal trained weights and tokens; the frozen experts compute more.",
+    ),
+    Claim(
+        "recipe-gravity-pays",
+        "In the recipe, keys that move beat keys that never move",
+        SOURCE,
+        (lower("recipe", "recipe-fixed-keys"),),
+        "The load bias works in both; `recipe-no-gravity` has neither.",
+    ),
+    Claim(
+        "recipe-load-bias-pays",
+        "In the recipe, gravity and load bias together beat neither",
+        SOURCE,
+        (lower("recipe", "recipe-no-gravity"),),
+        "Which of the two does it, the entry on moving keys says.",
+    ),
+    Claim(
+        "recipe-wants-slow-keys",
+        "Keys ten times as fast do harm where a query network is trained",
+        SOURCE,
+        (lower("recipe", "recipe-fast-keys"),),
+        "Two rates only, 0.001 and 0.01.",
+    ),
+    Claim(
+        "recipe-routing-pays",
+        "Choosing among frozen experts beats one frozen expert of the same active and trained size",
+        SOURCE,
+        (lower("recipe", "recipe-one-expert"),),
+        "The one expert is as wide as all together that answer a token in the recipe.",
+    ),
+    Claim(
+        "recipe-more-experts-help",
+        "Four times the frozen experts help at the same trained size",
+        SOURCE,
+        (lower("recipe-experts-x4", "recipe"),),
+        "K stays, so that a token costs the same; a short run may not use what more experts offer.",
+    ),
+    Claim(
+        "recipe-view-pays",
+        "Experts that read the query beat experts that read the token",
+        SOURCE,
+        (lower("recipe", "recipe-reads-token"),),
+        "The same trained weights; only what the experts are given differs.",
+    ),
+    Claim(
+        "recipe-mixer-pays",
+        "The trained mixer behind the experts pays",
+        SOURCE,
+        (lower("recipe", "recipe-no-mixer"),),
+        "Without it the layer trains half as many weights.",
+    ),
+    Claim(
+        "recipe-sharp-gates-pay",
+        "A learned temperature from 0.1 beats gates at temperature 1",
+        SOURCE,
+        (lower("recipe", "recipe-soft-gates"),),
+        "The temperature of the other arm is not trained, as in the seeds.",
+    ),
+    Claim(
+        "recipe-unit-experts-pay",
+        "Experts of unit output beat experts as torch draws them",
+        SOURCE,
+        (lower("recipe", "recipe-default-init"),),
+        "The mixer can make up for quiet experts, at some cost in time.",
+    ),
+    Claim(
+        "recipe-needs-nothing-trained-inside",
+        "Trained gains inside the pool gain nothing: strictly frozen experts are no worse",
+        SOURCE,
+        (no_worse("recipe", "recipe-gains"),),
+        "Gains are a factor per hidden unit and expert; LoRA and full training are not compared here.",
+    ),
+)
