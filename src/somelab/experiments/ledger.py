@@ -131,7 +131,8 @@ class Ledger:
         num_workers, num_threads = room(num_workers)
         self._check_shift_text()
         looked_at: list[Prepared] = prepared_jobs(self.order(), report)
-        shift = self.shift if self.is_shift else stored_shift(self.store)
+        reads = any(SHIFT_PROBE in job.probes for job in self.jobs.values())
+        shift = self.shift if reads else stored_shift(self.store)
         texts = {"data": _whole_path(self.data), **({"shift": _whole_path(shift)} if shift is not None else {})}
         atomic.write_text(self.store / "ledger.json", json.dumps(texts, indent=1) + "\n")
         driven = drive(
