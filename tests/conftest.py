@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from somelab.core.dispatch.kernels import register_
 from somelab.native.building import CannotBuild, library
 from somelab.native.table import NativeKernels
+from tests.train.builders import write_text
 
 os.environ["SOMELAB_NATIVE"] = "0"  # for the commands that tests start, too: their numbers follow from torch alone
 torch.set_num_threads(1)  # the sizes here are too small for more, and pytest-xdist already uses every core
@@ -25,6 +27,20 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 settings.load_profile("somelab")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Prepared data go to a folder of this session, and never to the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOMELAB_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+        yield
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One small text for all. Do not change it."""
+    return write_text(tmp_path_factory.mktemp("text") / "short.txt")
 
 
 @pytest.fixture(scope="session")

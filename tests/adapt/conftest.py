@@ -1,21 +1,13 @@
-"""Prepared data of these tests go to a folder of the session, and one small run serves them all."""
+"""One small run, and a text of another kind, for all tests of adaptation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from somelab.cli.main import main
 from tests.train.builders import SMALL, flags_of, write_text
-
-
-@pytest.fixture(scope="session", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SOMELAB_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-        yield
 
 
 @pytest.fixture(scope="session")

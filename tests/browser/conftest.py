@@ -15,13 +15,10 @@ from somelab.view.groups import page_of
 from somelab.view.heavy import Options
 from somelab.view.report import write_report
 from tests.analysis.builders import train_run
-from tests.analysis.conftest import cache
 from tests.browser.serving import Server, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-
-__all__ = ["cache"]
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # No graphics card in most test machines: WebGL then runs on the processor.

@@ -14,7 +14,7 @@ from somelab.view.studies import study_of
 from somelab.view.sweeps import not_a_sweep
 from tests.browser.conftest import Opener
 from tests.browser.serving import serving
-from tests.view.result_builders import write_study, write_sweep
+from tests.view.result_builders import write_results
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a sweep and a study, of which every figure can be worked out by hand."""
-    folder = tmp_path_factory.mktemp("results")
-    write_sweep(folder / "sweeps" / "widths")
-    write_study(folder / "kinds")
-    return folder
+    return write_results(tmp_path_factory.mktemp("results"))
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import shlex
-from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
@@ -18,13 +17,6 @@ from somelab.runs import RunFolder
 from tests.train.builders import SMALL, documents, flags_of, losses_of, write_text
 
 SETTINGS = {**SMALL, "train.steps": 40, "train.learning_rate": 0.005, "train.eval_every": 20, "router.temperature": 0.3}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SOMELAB_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,8 @@
-"""What the tests of experiments share: prepared data in a folder of the session, one small text, one thread a process."""
+"""What the tests of experiments share: one thread a process."""
 
 from __future__ import annotations
 
 import pytest
-
-from tests.train.conftest import cache, text
-
-__all__ = ["cache", "text"]
 
 
 @pytest.fixture(autouse=True)

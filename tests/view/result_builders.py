@@ -75,3 +75,10 @@ def write_study(folder: Path) -> Path:
     (folder / "summary.json").write_text(json.dumps({**summarise(results), "results": results}, indent=1))
     (folder / "study.json").write_text(json.dumps({"stream": ["builtin"], "scale": "micro", "tokens": 1000, "eval_tokens": 64}))
     return folder
+
+
+def write_results(folder: Path) -> Path:
+    """A folder with a sweep and a study in it, of which every figure can be worked out by hand."""
+    write_sweep(folder / "sweeps" / "widths")
+    write_study(folder / "kinds")
+    return folder

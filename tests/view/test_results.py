@@ -21,7 +21,7 @@ from somelab.view.studies import study_of
 from somelab.view.sweeps import curves_of, sweep_of
 from tests.browser.serving import serving
 from tests.view.builders import append, synthetic_run
-from tests.view.result_builders import LOSSES, write_study, write_sweep
+from tests.view.result_builders import LOSSES, write_results
 
 QUICK = Options(maps=("pca",), tokens=0)
 HALF = 4.302653 * 0.1 / 3**0.5  # t(0.975, 2) * s / sqrt(n)
@@ -30,10 +30,7 @@ HALF = 4.302653 * 0.1 / 3**0.5  # t(0.975, 2) * s / sqrt(n)
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a sweep and a study in it. Do not change it."""
-    folder = tmp_path_factory.mktemp("results")
-    write_sweep(folder / "sweeps" / "widths")
-    write_study(folder / "kinds")
-    return folder
+    return write_results(tmp_path_factory.mktemp("results"))
 
 
 @pytest.fixture
