@@ -61,8 +61,7 @@ class SomeLayer(nn.Module):
         gain = torch.full((), experts.output_gain)
         self.output_gain = nn.Parameter(gain) if experts.train_output_gain else experts.output_gain
         self.reads_query = experts.reads == "query"
-        mixed = generator(seed, "mixer", layer)
-        self.mixer = seeded_linear(d_model, d_model, bias=bias, rng=mixed) if experts.mixer else None
+        self.mixer = seeded_linear(d_model, d_model, bias=bias, rng=generator(seed, "mixer", layer)) if experts.mixer else None
         self.collects = True
         """Whether training forwards feed the statistics. Evaluation never does unless `collects_in_eval` is set too."""
         self.collects_in_eval = False
