@@ -15,8 +15,8 @@ from somelab.bench.training import Stepper, notebook_decoder
 from somelab.config import Config
 from somelab.model.decoder import Decoder
 from somelab.native import load as load_native
-from somelab.train.allocator import keep_freed_memory
 from somelab.train.loop import micro_rows
+from somelab.train.process import prepare_process
 
 
 def peak_bytes() -> int:
@@ -47,5 +47,5 @@ def measure(task: dict[str, Any]) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    keep_freed_memory()
+    prepare_process()
     print(json.dumps(measure(json.load(sys.stdin))))

@@ -108,7 +108,9 @@ def _record(arguments: Arguments, settings: AdaptationSettings, readings: tuple[
     from somelab.runs import RunFolder
     from somelab.runs.trained import load_trained
     from somelab.train.evaluate import validation
+    from somelab.train.process import prepare_process
 
+    prepare_process()
     folder = RunFolder.open(arguments.run)
     if arguments.save is not None:
         RunFolder(arguments.save).check_free()

@@ -61,9 +61,9 @@ def run(arguments: Arguments) -> None:
     from somelab.bench.settings import Settings
     from somelab.bench.surroundings import Watch
     from somelab.cli.terminal import print_json
-    from somelab.train.allocator import keep_freed_memory
+    from somelab.train.process import prepare_process
 
-    keep_freed_memory()
+    prepare_process()
     settings = Settings(
         arguments.preset,
         arguments.dtype,

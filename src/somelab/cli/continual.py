@@ -43,6 +43,7 @@ def run(arguments: Arguments) -> None:
 
     from somelab.adapt.continual.learners import LEARNERS
     from somelab.adapt.continual.session import Plan, run_study
+    from somelab.train.process import prepare_process
 
     asked = arguments.learners
     plan = Plan(
@@ -56,6 +57,7 @@ def run(arguments: Arguments) -> None:
         changes=dict(arguments.overrides),
     )
     with tempfile.TemporaryDirectory() if arguments.out is None else nullcontext(arguments.out) as folder:
+        prepare_process()
         results = run_study(plan, Path(folder), progress=lambda message: print(message, file=sys.stderr))
         _present(results, arguments)
 

@@ -37,11 +37,11 @@ def run(arguments: Arguments) -> None:
     from somelab.data.prepare import prepare, prepare_with
     from somelab.runs import RunFolder
     from somelab.runs.trained import load_trained
-    from somelab.train.allocator import keep_freed_memory
     from somelab.train.evaluate import evaluate, validation, with_seed_loss
     from somelab.train.precision import resolve
+    from somelab.train.process import prepare_process
 
-    keep_freed_memory()
+    prepare_process()
     settings: dict[str, str] = {}
     if arguments.temperature is not None:
         settings["router.eval_temperature"] = str(arguments.temperature)

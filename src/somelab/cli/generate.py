@@ -48,9 +48,9 @@ def run(arguments: Arguments) -> None:
     from somelab.model.generate import generate
     from somelab.runs import RunFolder
     from somelab.runs.trained import load_trained
-    from somelab.train.allocator import keep_freed_memory
+    from somelab.train.process import prepare_process
 
-    keep_freed_memory()
+    prepare_process()
     trained = load_trained(RunFolder.open(arguments.run), arguments.checkpoint)
     prompt = trained.tokenizer.encode(arguments.prompt)
     if not prompt:

@@ -21,10 +21,9 @@ class Arguments:
 
 def run(arguments: Arguments) -> int:
     from somelab.cli.summary import conclude, progress_printer
-    from somelab.train.allocator import keep_freed_memory
-
-    keep_freed_memory()
+    from somelab.train.process import prepare_process
     from somelab.train.session import go_on
 
+    prepare_process()
     folder, outcome = go_on(arguments.run, arguments.checkpoint, progress_printer())
     return conclude(folder, outcome)

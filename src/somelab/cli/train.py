@@ -71,17 +71,17 @@ def run(arguments: Arguments) -> int:
     from dataclasses import replace
 
     from somelab.cli.summary import conclude, progress_printer
-    from somelab.train.allocator import keep_freed_memory
 
     profile_steps = arguments.profiled()
-    keep_freed_memory()
     named = arguments.preset or (None if arguments.config else DEFAULT_PRESET)
     chosen = replace(arguments, overrides=arguments.settings()).resolve(named)
     label = chosen.name if chosen.preset else Path(chosen.name).stem
     label = label if arguments.scale == "full" else f"{label}-{arguments.scale}"
     out = arguments.out or free_folder(f"{label}-seed{chosen.config.train.seed}")
+    from somelab.train.process import prepare_process
     from somelab.train.session import start
 
+    prepare_process()
     facts = {"name": out.name, "preset": chosen.preset.name if chosen.preset else None, "scale": arguments.scale}
     folder, outcome = start(chosen.config, out, facts, progress_printer(), profile_steps)
     return conclude(folder, outcome)

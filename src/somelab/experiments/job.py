@@ -101,8 +101,10 @@ def _train(job: Job, num_threads: int) -> Status:
     import torch
 
     from somelab.experiments.probes import probe_
+    from somelab.train.process import prepare_process
     from somelab.train.session import go_on, start
 
+    prepare_process()
     torch.set_num_threads(num_threads)
     run, state = RunFolder(job.folder), state_of(job)
     if state == "new":

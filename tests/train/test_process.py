@@ -1,4 +1,5 @@
-"""Freed memory stays in the process: counted in page faults, in processes of their own, with the setting and without."""
+"""How a process that computes is set up. Freed memory stays in it, counted in page faults, in processes of their own, with the
+setting and without; numbers too small to matter are zero; and every verb that computes does both."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import pytest
 
 from somelab.cli.main import main
 from somelab.errors import SomelabError
-from somelab.train import allocator
+from somelab.train import process
 from somelab.train.allocator import _is_glibc, is_decided
 
 ROUNDS, BLOCK = 8, 64 << 20
@@ -75,11 +76,39 @@ def test_who_has_decided(environment: dict[str, str], decided: bool) -> None:
     assert is_decided(environment) is decided
 
 
-@pytest.mark.parametrize("verb", ["train", "resume nowhere", "eval nowhere", "bench layer", "generate nowhere"])
-def test_every_verb_that_computes_sets_it(verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def reached() -> bool:
-        raise SomelabError("the allocator was set")
+SMALL = """
+import torch
+from somelab.train.process import prepare_process
+if PREPARE:
+    prepare_process()
+least = torch.full((200_000,), torch.finfo(torch.float32).tiny)
+print(int((least / 2).count_nonzero()))
+"""
 
-    monkeypatch.setattr(allocator, "keep_freed_memory", reached)
+
+@pytest.mark.parametrize(("prepare", "nonzero"), [(True, 0), (False, 200_000)])
+def test_denormal_numbers_are_zero_in_every_thread(prepare: bool, nonzero: int) -> None:
+    command = [sys.executable, "-c", SMALL.replace("PREPARE", str(prepare))]
+    done = subprocess.run(command, env={**os.environ, "OMP_NUM_THREADS": "2"}, capture_output=True, text=True, check=True)
+    assert int(done.stdout) == nonzero
+
+
+VERBS = [
+    "train",
+    "resume nowhere",
+    "eval nowhere",
+    "bench layer",
+    "generate nowhere",
+    "adapt nowhere --data builtin",
+    "continual builtin --seeds 1",
+]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_that_computes_does_it(verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def reached() -> None:
+        raise SomelabError("the process was prepared")
+
+    monkeypatch.setattr(process, "prepare_process", reached)
     assert main(verb.split()) == 2
-    assert "the allocator was set" in capsys.readouterr().err
+    assert "the process was prepared" in capsys.readouterr().err
