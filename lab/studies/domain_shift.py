@@ -15,27 +15,16 @@ from typing import Any
 
 from somelab.adapt import AdaptationSettings
 from somelab.adapt.figure import draw_study
-from somelab.adapt.shift import with_source
-from somelab.adapt.study import DENSE_METHODS, METHODS, Text, at_rates, best_tuned, study_run, summarise
-from somelab.data.prepare import prepare, prepare_with
+from somelab.adapt.study import DENSE_METHODS, METHODS, at_rates, best_tuned, study_run, summarise, text_for
 from somelab.runs import RunFolder
 from somelab.runs.trained import load_trained
-from somelab.train.evaluate import validation
 
 Summary = dict[str, dict[str, Any]]
 
 
 def study(path: str, asked: argparse.Namespace, settings: AdaptationSettings, methods: list[str]) -> Summary:
     trained = load_trained(RunFolder.open(path))
-    own, other = trained.config, with_source(trained.config, asked.data)
-    home, new = prepare(own), prepare_with(trained.tokenizer, other, whole=True)
-    text = Text(
-        lambda: validation(new, other),
-        lambda: validation(home, own),
-        max_tokens=asked.tokens,
-        home_tokens=asked.home_tokens,
-        back_tokens=asked.back_tokens,
-    )
+    text = text_for(trained, asked.data, max_tokens=asked.tokens, home_tokens=asked.home_tokens, back_tokens=asked.back_tokens)
     rates = {"router": asked.router_rate, "all": float(asked.all_rate[0])}
     return study_run(
         trained.model, text, settings, methods, learning_rates=rates, progress=lambda method: print(path, method, file=sys.stderr)

@@ -11,11 +11,14 @@ from somelab.adapt.mode import Adaptation
 from somelab.adapt.noise import KeyNoise, Step, step_of
 from somelab.adapt.score import Score, total, windows
 from somelab.adapt.settings import AdaptationSettings
-from somelab.adapt.shift import NUM_WINDOWS, Stream, frozen
+from somelab.adapt.shift import NUM_WINDOWS, Stream, frozen, with_source
 from somelab.adapt.tuning import PARTS, Tuning
 from somelab.analysis.intervals import Interval, interval, paired
 from somelab.data.batch import Batch
+from somelab.data.prepare import prepare, prepare_with
 from somelab.model import Decoder
+from somelab.runs.trained import TrainedModel
+from somelab.train.evaluate import validation
 
 METHODS = ("frozen", "active", "noise", "load_bias", "memory", "cache", "router", "all")
 """frozen; active: the rules asked for; noise: keys turned as far, anywhere; load_bias, memory, cache: that rule alone; router: one
@@ -37,6 +40,15 @@ class Text:
 
     def back(self) -> Iterable[Batch]:
         return () if self.back_tokens == 0 else self.home()
+
+
+def text_for(
+    trained: TrainedModel, source: str, *, max_tokens: int | None, home_tokens: int | None, back_tokens: int | None
+) -> Text:
+    """All of another text in the run's own tokens, and what the run was validated on."""
+    own, other = trained.config, with_source(trained.config, source)
+    home, new = prepare(own), prepare_with(trained.tokenizer, other, whole=True)
+    return Text(lambda: validation(new, other), lambda: validation(home, own), max_tokens, home_tokens, back_tokens)
 
 
 def study_run(

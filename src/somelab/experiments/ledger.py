@@ -19,9 +19,9 @@ from somelab.experiments.drive import Driven, Prepared, drive, executor_of, prep
 from somelab.experiments.estimate import Size, measured_speed, seconds_of, size_of
 from somelab.experiments.figures import figures_of
 from somelab.experiments.job import JobOutcome, State, read_outcome, state_of
-from somelab.experiments.plan import Job, identity, text_name, with_seed
+from somelab.experiments.plan import DEFAULT_SHIFT, Job, identity, text_name, with_seed
 from somelab.experiments.probes import read_shift_digest
-from somelab.experiments.shift_probe import DEFAULT_SHIFT, text_digest
+from somelab.experiments.shift_probe import text_digest
 from somelab.experiments.shift_probe import NAME as SHIFT_PROBE
 from somelab.experiments.verdict import ClaimResult, Figures, judge
 from somelab.runs import RunFolder, atomic

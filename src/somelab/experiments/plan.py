@@ -12,6 +12,8 @@ from somelab.errors import ConfigError, nearest
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._,=+-]*")
 TEXT_FILES = (".txt", ".jsonl", ".parquet")
+DEFAULT_SHIFT = "builtin"
+"""Text of another kind than the arms' own, for the probe that reads such."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,7 @@ class Job:
     probes: tuple[str, ...] = ()
     preset: str | None = None
     scale: str = "full"
-    shift: str = "builtin"
-    """Text of another kind than the arm's own, for the probe that reads such."""
+    shift: str = DEFAULT_SHIFT
 
     @property
     def key(self) -> tuple[str, int]:

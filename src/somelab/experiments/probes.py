@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from somelab.experiments import shift_probe
+from somelab.experiments.plan import DEFAULT_SHIFT
 from somelab.runs import RunFolder, atomic
 
 FOLDER = "probes"
@@ -20,7 +21,7 @@ def missing_probes(run: RunFolder, names: Sequence[str]) -> list[str]:
     return [name for name in names if not _path_exists(run, name)]
 
 
-def probe_(run: RunFolder, names: Sequence[str], shift: str = shift_probe.DEFAULT_SHIFT) -> None:
+def probe_(run: RunFolder, names: Sequence[str], shift: str = DEFAULT_SHIFT) -> None:
     """Measure what is missing and keep it in the run folder. `shift`: text of another kind than the run's own."""
     for name in missing_probes(run, names):
         (run.path / FOLDER).mkdir(exist_ok=True)

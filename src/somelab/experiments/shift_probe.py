@@ -10,7 +10,6 @@ from somelab.errors import ConfigError
 from somelab.runs import RunFolder
 
 NAME = "domain-shift"
-DEFAULT_SHIFT = "builtin"
 STREAM_TOKENS, HOME_TOKENS = 40_000, 20_000
 EVERY = 2048
 """Tokens between updates: one optimizer step of the ledger's micro runs."""
@@ -34,16 +33,11 @@ def text_digest(source: str) -> str:
 def domain_shift(run: RunFolder, source: str) -> dict[str, Any]:
     """Read the other text and the run's own in every way that its layers allow; figures, and which text it was."""
     from somelab.adapt import AdaptationSettings
-    from somelab.adapt.shift import with_source
-    from somelab.adapt.study import DENSE_METHODS, Text, at_rates, study_run
-    from somelab.data.prepare import prepare, prepare_with
+    from somelab.adapt.study import DENSE_METHODS, at_rates, study_run, text_for
     from somelab.runs.trained import load_trained
-    from somelab.train.evaluate import validation
 
     trained = load_trained(run)
-    own, other = trained.config, with_source(trained.config, source)
-    home, new = prepare(own), prepare_with(trained.tokenizer, other, whole=True)
-    text = Text(lambda: validation(new, other), lambda: validation(home, own), STREAM_TOKENS, HOME_TOKENS, 0)
+    text = text_for(trained, source, max_tokens=STREAM_TOKENS, home_tokens=HOME_TOKENS, back_tokens=0)
     methods = at_rates(METHODS if trained.model.some_layers() else DENSE_METHODS, "all", RATES)
     found = study_run(trained.model, text, AdaptationSettings(every=EVERY), methods)
     return {
