@@ -21,8 +21,8 @@ from somelab.experiments.figures import figures_of
 from somelab.experiments.job import JobOutcome, State, read_outcome, state_of
 from somelab.experiments.plan import DEFAULT_SHIFT, Job, identity, text_name, with_seed
 from somelab.experiments.probes import read_shift_digest
-from somelab.experiments.shift_probe import text_digest
 from somelab.experiments.shift_probe import NAME as SHIFT_PROBE
+from somelab.experiments.shift_probe import text_digest
 from somelab.experiments.verdict import ClaimResult, Figures, judge
 from somelab.runs import RunFolder, atomic
 
