@@ -17,8 +17,9 @@ Value = Callable[[Config], Any]
 Settings = Mapping[str, Any]
 """Dotted settings; a value may be a function of the shell's configuration."""
 
-# Steps of 2,048 tokens at micro and 4,096 at mini: 1.0 and 2.5 million tokens, less than one pass over the stories.
-NUM_STEPS: dict[str, int] = {"micro": 500, "mini": 600}
+# A million tokens at either scale, less than one pass over the stories.
+NUM_STEPS: dict[str, int] = {"micro": 500, "mini": 500}
+STEP_TOKENS = 2048
 
 # Narrow models want a higher rate than the published 6e-4, at which a micro model without any feed-forward layer ends a million
 # tokens at a loss of 4.89 in place of 4.22: too little learned to tell arms apart.
@@ -27,7 +28,7 @@ LEARNING_RATE: dict[str, float] = {"micro": 2e-3, "mini": 1.5e-3}
 
 def shell(preset_name: str, scale: LedgerScale, source: str) -> Config:
     """A preset at a scale, on packed text without padding, all stories, evaluated at its training temperature."""
-    steps = NUM_STEPS[scale]
+    smaller, steps = scaled(preset(preset_name).config, scale), NUM_STEPS[scale]
     common = {
         "data.source": source,
         "data.layout": "pack",
@@ -35,12 +36,13 @@ def shell(preset_name: str, scale: LedgerScale, source: str) -> Config:
         "data.val_subset_size": 500,
         "router.eval_temperature": None,
         "train.steps": steps,
+        "train.batch_size": STEP_TOKENS // smaller.model.seq_len,
         "train.learning_rate": LEARNING_RATE[scale],
         "train.warmup_fraction": 0.04,
         # Two looks on the way suffice for the journal; each costs a checkpoint and a sample.
         "train.eval_every": steps // 2,
     }
-    return override(scaled(preset(preset_name).config, scale), common)
+    return override(smaller, common)
 
 
 def resolved(config: Config, settings: Settings) -> Config:
