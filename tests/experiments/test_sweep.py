@@ -136,7 +136,10 @@ def test_a_stopped_or_killed_job_goes_on_as_if_nothing_had_happened(text: Path, 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_stops_a_sweep_cleanly_and_a_second_call_goes_on(text: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_sweep_that_is_stopped_or_killed_saves_and_a_second_call_goes_on(
+    text: Path, tmp_path: Path, number: signal.Signals
+) -> None:
     plan = tmp_path / "long.yaml"
     from tests.train.builders import SMALL
 
@@ -150,10 +153,16 @@ def test_ctrl_c_stops_a_sweep_cleanly_and_a_second_call_goes_on(text: Path, tmp_
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=os.environ, start_new_session=True, preexec_fn=heard)
     folder = tmp_path / "out" / "long" / "seed-0"
     wait_for_steps(folder, 5)
-    os.killpg(process.pid, signal.SIGINT)
-    said, _ = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 130
-    assert "long seed 0: stopped and saved" in said
+    if number == signal.SIGINT:  # a terminal sends it to the whole group
+        os.killpg(process.pid, number)
+    else:
+        os.kill(process.pid, number)
+    said, _ = process.communicate(timeout=PATIENCE)  # until the last process that holds its output has ended
+    if number == signal.SIGINT:
+        assert process.returncode == 130
+        assert "long seed 0: stopped and saved" in said
+    else:
+        assert process.returncode == -number
     num_done = len(losses_of(folder))
     assert 5 <= num_done < 150
     assert json.loads((tmp_path / "out" / "long" / "seed-0.json").read_text())["status"] == "interrupted"

@@ -94,12 +94,15 @@ def _child(job: Job, num_threads: int, environment: dict[str, str]) -> None:
     if hasattr(os, "setpgrp"):
         os.setpgrp()  # Ctrl-C in a terminal goes to the group: the parent alone decides, and asks once
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     run_job(job, num_threads)
 
 
-def _end_with(parent: int) -> None:
-    """Save and end when the parent is gone, so that a killed sweep leaves no process that holds its runs."""
-    while os.getppid() == parent:
-        time.sleep(1.0)
+def _end_with_parent() -> None:
+    """Save and end when the sweep's own process is gone, so that a killed one leaves nobody who holds its runs.
+
+    Not `os.getppid`: that is the server, which lives as long as any process that it has forked."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
     os.kill(os.getpid(), signal.SIGTERM)
