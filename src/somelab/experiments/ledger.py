@@ -28,6 +28,7 @@ from somelab.runs import RunFolder, atomic
 
 SCALES: tuple[LedgerScale, ...] = ("micro", "mini")
 DEFAULT_DATA = "tinystories"
+USUAL_SEEDS = 3
 PROBE_SECONDS = 40.0
 """Of one core, for a run that is trained and lacks probes only: what reading other text in every way took a micro run."""
 

@@ -10,7 +10,7 @@ from typing import Any
 from somelab.analysis.intervals import Interval
 from somelab.experiments.claims import TOPICS, Claim, Test
 from somelab.experiments.claims.arms import ARMS
-from somelab.experiments.ledger import Ledger, num_tokens
+from somelab.experiments.ledger import USUAL_SEEDS, Ledger, num_tokens
 from somelab.experiments.plan import text_name
 from somelab.experiments.table import interval_record
 from somelab.experiments.verdict import ClaimResult, TestResult, headline
@@ -130,7 +130,7 @@ def _scale_lines(ledgers: Sequence[Ledger]) -> list[str]:
         hours = (cost.seconds - cost.seconds_left) / 3600
         lines.append(
             f"- `{ledger.scale}`: a1 at that scale ({size}, {num_tokens(ledger.scale):,} tokens of packed text, {model.seq_len} a "
-            f"sequence); {cost.num_finished} of {cost.num_runs} runs finished, {hours:.1f} core-hours."
+            f"sequence); {cost.num_finished} runs, {hours:.1f} core-hours."
         )
     return [*lines, ""] if lines else []
 
@@ -151,14 +151,14 @@ def _section(found: Sequence[ClaimResult], ledgers: Sequence[Ledger]) -> list[st
         lines.append(f"- New text: `{text_name(ledger.shift)}`; the old one is what the arms were trained on.")
     if claim.caveat:
         lines.append(f"- Caveat: {claim.caveat}")
-    lines.append(f"- `{command(ledger, claim)}`")
+    lines.append(f"- `{command(ledger, claim, best.num_seeds or USUAL_SEEDS)}`")
     return lines
 
 
-def command(ledger: Ledger, claim: Claim) -> str:
+def command(ledger: Ledger, claim: Claim, num_seeds: int) -> str:
     """What repeats a line of the ledger."""
     shift = f" --shift {text_name(ledger.shift)}" if claim.reads_shift else ""
-    return f"somelab evidence {claim.id} --scale {ledger.scale} --seeds {len(ledger.seeds)} --data {Path(ledger.data).name}{shift}"
+    return f"somelab evidence {claim.id} --scale {ledger.scale} --seeds {num_seeds} --data {Path(ledger.data).name}{shift}"
 
 
 def _test_line(one: TestResult, scale: str) -> str:
