@@ -55,6 +55,13 @@ def test_what_is_not_given_takes_its_default() -> None:
         ({"gravity": {"extra": {"mine": "x"}}}, "gravity.extra.mine", "x", "is not a number", "give a number"),
         ({"experts": 3}, "experts", 3, "is not a group of settings", "give a mapping of names to values"),
         (
+            {"router": {"gradient": False}},
+            "router.gradient",
+            False,
+            "nothing would train the query network of router.kind = linear",
+            "set experts.reads to query, so that what experts answer trains it, or router.kind to none",
+        ),
+        (
             {"experts": {"reads": "query"}, "router": {"kind": "none"}},
             "experts.reads",
             "query",

@@ -178,6 +178,24 @@ def test_through_the_experts_a_gradient_reaches_the_query_network_even_with_one_
     assert missed is None or float(missed.abs().sum()) == 0
 
 
+def test_without_gradient_the_choice_teaches_nobody() -> None:
+    """The same answer; what asks learns from what experts answer alone, as if the gates were given numbers."""
+    experts, kind = {"reads": "query"}, {"kind": "linear", "temperature": 0.1}
+    deaf, taught = (small_layer(experts=experts, router={**kind, "gradient": gradient}) for gradient in (False, True))
+    x_TD = tokens_of(6, 16)
+    answers = [layer(x_TD) for layer in (deaf, taught)]
+    torch.testing.assert_close(answers[0].mixture, answers[1].mixture)
+    assert not answers[0].routing.gates_TK.requires_grad
+    again = taught(x_TD).routing
+    given_TD = taught.experts(taught._heard(x_TD, again), again.indices_TK, again.gates_TK.detach())
+    learned = [
+        torch.autograd.grad(mixture_TD.square().sum(), layer.router.linears[0].weight)[0]
+        for layer, mixture_TD in ((deaf, answers[0].mixture), (taught, given_TD), (taught, answers[1].mixture))
+    ]
+    torch.testing.assert_close(learned[0], learned[1])
+    assert not torch.allclose(learned[0], learned[2])
+
+
 def test_the_mixer_is_one_trained_matrix_behind_the_gated_sum() -> None:
     plain, mixed = small_layer(experts={"output_gain": 0.5}), small_layer(experts={"mixer": True, "output_gain": 0.5})
     x_TD = tokens_of(6, 16)

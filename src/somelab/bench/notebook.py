@@ -136,6 +136,7 @@ def check_notebook_can(config: Config, name: str) -> None:
         "router.kind": router.kind == "none",
         "router.gates": router.gates != "softmax" or router.learnable_temperature,
         "router.centre_queries": router.centre_queries,
+        "router.gradient": not router.gradient,
         "router.grounding": router.grounding > 0,
         "router.top_k_warmup": router.top_k_warmup + router.top_k_ramp > 0,
         "gravity.keys": gravity.keys != "moved",

@@ -41,6 +41,8 @@ class RouterConfig(Group):
     """Share of the previous layer's query added to this layer's (study D3: 0.1)."""
     centre_queries: bool = False
     """Subtract a running mean from the queries before they are normalised."""
+    gradient: bool = True
+    """Let gradients flow from the gates back into the queries. Off, gravity alone decides who answers whom."""
     balance_loss: Rate = 0.0
     """Coefficient of the classic load-balancing loss E * sum(load share * mean probability). For moe, 0.01 is usual."""
 

@@ -57,6 +57,13 @@ class Config(Group):
                 "with router.kind = none the query is the token itself",
                 "set it to token, or choose router.kind = linear or mlp",
             )
+        if not self.router.gradient and self.router.kind != "none" and self.experts.reads != "query":
+            refuse(
+                "router.gradient",
+                False,
+                f"nothing would train the query network of router.kind = {self.router.kind}",
+                "set experts.reads to query, so that what experts answer trains it, or router.kind to none",
+            )
         if self.data.padding_in_loss and self.data.layout != "pad":
             refuse("data.padding_in_loss", True, "packed sequences have no padding", "set data.layout to pad, or this to false")
         return self

@@ -81,7 +81,7 @@ class Router(nn.Module):
         """Choose and weigh. `load_bias_E` shifts the selection, never the gates; losses count `counted_T` only."""
         raw_TD = self._raw_queries(x_TD, previous_TD)
         with torch.autocast(raw_TD.device.type, enabled=False):
-            query_TD = raw_TD.float()
+            query_TD = raw_TD.float() if self.config.gradient else raw_TD.detach().float()
             if self.config.centre_queries:
                 query_TD = query_TD - query_mean_D
             if self.config.scoring == "cosine":

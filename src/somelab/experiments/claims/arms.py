@@ -68,6 +68,9 @@ TAMED: Settings = {
 # The recipe in a1's shell: experts half as wide, of which twice as many answer, so that a token costs the same.
 RECIPE: Settings = {**recipe.PARTS, **times(2, "experts.top_k"), **times(0.5, "experts.d_ffn")}
 
+# The same with no gradient through the choice: many keys, that move fast enough to follow what is learned beside them.
+BLIND: Settings = {**RECIPE, **times(4, "experts.num_experts"), "router.gradient": False, "gravity.alpha": 0.01}
+
 ARMS: dict[str, ArmRecipe] = {
     "base": ArmRecipe(probes=("gravity-cost", "domain-shift")),
     # backbone
@@ -146,4 +149,6 @@ ARMS: dict[str, ArmRecipe] = {
     "recipe-gains": ArmRecipe({**RECIPE, "experts.trainability": "gains"}),
     "recipe-one-expert": ArmRecipe({**RECIPE, "experts.num_experts": 1, "experts.top_k": 1, "experts.d_ffn": active_width}),
     "recipe-experts-x4": ArmRecipe({**RECIPE, **times(4, "experts.num_experts")}),
+    "recipe-blind": ArmRecipe(BLIND),
+    "recipe-blind-fixed-keys": ArmRecipe({**BLIND, **FIXED}),
 }

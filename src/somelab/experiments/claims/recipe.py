@@ -38,6 +38,14 @@ CLAIMS = (
         "Which of the two does it, the entry on moving keys says.",
     ),
     Claim(
+        "recipe-gravity-pays-without-gradient",
+        "Where no gradient reaches the choice, keys that move beat keys that never move",
+        SOURCE,
+        (lower("recipe-blind", "recipe-blind-fixed-keys"),),
+        "Four times the experts; `router.gradient` off: the view is trained by what experts answer, never by who answers. "
+        "The load bias works in both.",
+    ),
+    Claim(
         "recipe-wants-slow-keys",
         "Keys ten times as fast do harm where a query network is trained",
         SOURCE,
