@@ -68,6 +68,13 @@ TAMED: Settings = {
 # The recipe in a1's shell: experts half as wide, of which twice as many answer, so that a token costs the same.
 RECIPE: Settings = {**recipe.PARTS, **times(2, "experts.top_k"), **times(0.5, "experts.d_ffn")}
 
+PUBLISHED_GRAVITY: Settings = {
+    "gravity.alpha": 0.01,
+    "gravity.attraction_by": "all",
+    "gravity.load_bias": 0.0,
+    "gravity.peer_pull": True,
+    "gravity.decay": True,
+}
 # The same with no gradient through the choice: many keys, that move fast enough to follow what is learned beside them.
 BLIND: Settings = {**RECIPE, **times(4, "experts.num_experts"), "router.gradient": False, "gravity.alpha": 0.01}
 
@@ -142,6 +149,8 @@ ARMS: dict[str, ArmRecipe] = {
     "recipe-fixed-keys": ArmRecipe({**RECIPE, **FIXED}),
     "recipe-no-gravity": ArmRecipe({**RECIPE, **FIXED, "gravity.load_bias": 0.0}),
     "recipe-fast-keys": ArmRecipe({**RECIPE, "gravity.alpha": 0.01}),
+    "recipe-published-gravity": ArmRecipe({**RECIPE, **PUBLISHED_GRAVITY}),
+    "recipe-uncentred": ArmRecipe({**RECIPE, "router.centre_queries": False}),
     "recipe-reads-token": ArmRecipe({**RECIPE, "experts.reads": "token"}),
     "recipe-no-mixer": ArmRecipe({**RECIPE, "experts.mixer": False}),
     "recipe-soft-gates": ArmRecipe({**RECIPE, "router.temperature": 1.0, "router.learnable_temperature": False}),

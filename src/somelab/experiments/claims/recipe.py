@@ -53,6 +53,20 @@ CLAIMS = (
         "Two rates only, 0.001 and 0.01.",
     ),
     Claim(
+        "recipe-tamed-gravity-beats-published",
+        "Slow keys that follow their winners, with a load bias, beat v4's rules and rates",
+        SOURCE,
+        (lower("recipe", "recipe-published-gravity"),),
+        "v4's rules are attraction by all that answer, peer-pull and decay, without a load bias.",
+    ),
+    Claim(
+        "recipe-centring-pays",
+        "Centred queries pay",
+        SOURCE,
+        (lower("recipe", "recipe-uncentred"),),
+        "The load bias works in both, and evens out some of what centring would.",
+    ),
+    Claim(
         "recipe-routing-pays",
         "Choosing among frozen experts beats one frozen expert of the same active and trained size",
         SOURCE,
