@@ -159,5 +159,6 @@ ARMS: dict[str, ArmRecipe] = {
     "recipe-one-expert": ArmRecipe({**RECIPE, "experts.num_experts": 1, "experts.top_k": 1, "experts.d_ffn": active_width}),
     "recipe-experts-x4": ArmRecipe({**RECIPE, **times(4, "experts.num_experts")}),
     "recipe-blind": ArmRecipe(BLIND),
+    "recipe-blind-fast-keys": ArmRecipe({**BLIND, "gravity.alpha": 0.03}),
     "recipe-blind-fixed-keys": ArmRecipe({**BLIND, **FIXED}),
 }

@@ -6,6 +6,10 @@ from somelab.experiments.claims.claim import Claim, Test, lower, no_worse
 
 SOURCE = "this project: lab/LOG.md"
 UNSEEN = "Found on the first half of the training text; judged on validation stories that the search never read."
+BLIND = (
+    "Four times the experts; `router.gradient` off: the view is trained by what experts answer, never by who answers. "
+    "The load bias works in both."
+)
 
 CLAIMS = (
     Claim(
@@ -41,9 +45,15 @@ CLAIMS = (
         "recipe-gravity-pays-without-gradient",
         "Where no gradient reaches the choice, keys that move beat keys that never move",
         SOURCE,
+        (lower("recipe-blind-fast-keys", "recipe-blind-fixed-keys"),),
+        f"{BLIND} The rate, 0.03, is the best of four on the text of the search.",
+    ),
+    Claim(
+        "recipe-slower-gravity-pays-without-gradient",
+        "The same with keys a third as fast",
+        SOURCE,
         (lower("recipe-blind", "recipe-blind-fixed-keys"),),
-        "Four times the experts; `router.gradient` off: the view is trained by what experts answer, never by who answers. "
-        "The load bias works in both.",
+        BLIND,
     ),
     Claim(
         "recipe-wants-slow-keys",
