@@ -46,7 +46,7 @@ CLAIMS = (
         "Where no gradient reaches the choice, keys that move beat keys that never move",
         SOURCE,
         (lower("recipe-blind-fast-keys", "recipe-blind-fixed-keys"),),
-        f"{BLIND} The rate, 0.03, is the best of four on the text of the search.",
+        f"{BLIND} The rate, 0.03, was the better of two (0.1 the other) on the text of the search.",
     ),
     Claim(
         "recipe-slower-gravity-pays-without-gradient",
