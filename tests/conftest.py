@@ -29,6 +29,13 @@ settings.register_profile(
 settings.load_profile("somelab")
 
 
+@pytest.fixture(autouse=True)
+def small_numbers() -> Iterator[None]:
+    """A verb that a test calls in this process flushes denormal numbers; the next test has them again."""
+    yield
+    torch.set_flush_denormal(False)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Prepared data go to a folder of this session, and never to the user's."""
