@@ -14,7 +14,7 @@ from somelab.config import override
 from somelab.errors import ConfigError, SomelabError
 from somelab.experiments.claims import Claim
 from somelab.experiments.claims.arms import ARMS
-from somelab.experiments.claims.shell import NUM_STEPS, LedgerScale
+from somelab.experiments.claims.shell import NUM_STEPS, STEP_TOKENS, LedgerScale
 from somelab.experiments.drive import Driven, Prepared, drive, executor_of, prepared_jobs, room
 from somelab.experiments.estimate import Size, measured_speed, seconds_of, size_of
 from somelab.experiments.figures import figures_of
@@ -221,5 +221,4 @@ def stored_seeds(store: Path, scale: str, least: int) -> tuple[int, ...]:
 
 def num_tokens(scale: LedgerScale) -> int:
     """What an arm of the ledger is trained on."""
-    config = ARMS["base"].config(scale, "builtin")
-    return NUM_STEPS[scale] * config.train.batch_size * config.model.seq_len
+    return NUM_STEPS[scale] * STEP_TOKENS

@@ -75,7 +75,7 @@ PUBLISHED_GRAVITY: Settings = {
     "gravity.peer_pull": True,
     "gravity.decay": True,
 }
-# The same with no gradient through the choice: many keys, that move fast enough to follow what is learned beside them.
+# The recipe with no gradient through the choice: many keys, that move fast enough to follow what is learned beside them.
 BLIND: Settings = {**RECIPE, **times(4, "experts.num_experts"), "router.gradient": False, "gravity.alpha": 0.01}
 
 ARMS: dict[str, ArmRecipe] = {
