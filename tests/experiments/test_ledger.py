@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -225,12 +226,24 @@ def test_what_was_trained_on_is_no_other_text(tmp_path: Path) -> None:
     assert wider.note == ""
 
 
+def test_the_list_fits_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main(["evidence", "--list", "--out", str(tmp_path / "store"), "--data", "stories.txt"]) == 0
+    table = re.sub(r"\x1b\[\d*m", "", capsys.readouterr().out).split("\n\n")[0].splitlines()
+    assert max(map(len, table)) <= 100
+    for claim in CLAIMS.values():
+        row = next(i for i, line in enumerate(table) if line.startswith(f"{claim.id} "))
+        assert table[row].split()[-2:] == ["not", "run"]
+        assert claim.sentence.startswith(table[row + 1].strip())
+
+
 def test_the_command_lists_reports_and_complains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = ["--out", str(tmp_path / "store"), "--data", "stories.txt"]
     assert main(["evidence", "wider-is-better", "--list", *store]) == 0
     said = capsys.readouterr().out
     assert "wider-is-better" in said
-    assert "1 claims at micro scale with 3 seeds: 6 runs of shared arms, 0 finished." in said
+    assert "1 claim at micro scale with 3 seeds: 6 runs of shared arms, 0 finished." in said
     assert main(["evidence", "--list", "--json", *store]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert (len(listed["claims"]), listed["runs"]) == (len(CLAIMS), len(SEEDS) * len(ARMS))

@@ -101,17 +101,19 @@ def _in_checkout() -> bool:
 
 
 def _print(ledger: Ledger) -> None:
-    from somelab.cli.terminal import console, table
+    from somelab.cli.terminal import console, entry, headings, table
     from somelab.experiments.ledger_page import telling_figures
 
-    shown = table("claim", "verdict", "what was measured", "effect", "95 % interval", "seeds", numbers=("effect", "seeds"))
+    names = headings("claim", "what was measured")
+    shown = table(*names, "verdict", "effect", "95 % interval", "seeds", numbers=("effect", "seeds"), wrapped=names)
     for result in ledger.results():
-        shown.add_row(result.claim.id, result.verdict, *telling_figures(result), str(result.num_seeds or ""))
+        measured, *figures = telling_figures(result)
+        shown.add_row(*entry(result.claim.id, measured), result.verdict, *figures, str(result.num_seeds or ""))
     console().print(shown)
 
 
 def _list(ledger: Ledger, as_json: bool) -> None:
-    from somelab.cli.terminal import console, print_json, table
+    from somelab.cli.terminal import console, entry, headings, print_json, table
     from somelab.experiments.drive import room
     from somelab.experiments.ledger_page import listing
     from somelab.train.views import duration
@@ -122,15 +124,15 @@ def _list(ledger: Ledger, as_json: bool) -> None:
     if as_json:
         print_json({"claims": rows, "runs": cost.num_runs, "finished": cost.num_finished, "core_seconds_left": cost.seconds_left})
         return
-    shown = table(
-        "claim", "what it says", "runs", "core-min left", "verdict", numbers=("runs", "core-min left"), wrapped=("what it says",)
-    )
+    names = headings("claim", "what it says")
+    shown = table(*names, "runs", "core-min left", "verdict", numbers=("runs", "core-min left"), wrapped=names)
     for row in rows:
         runs = f"{row['finished']}/{row['runs']}"
-        shown.add_row(row["id"], row["sentence"], runs, f"{row['core_minutes_left']:.0f}", row["verdict"])
+        shown.add_row(*entry(row["id"], row["sentence"]), runs, f"{row['core_minutes_left']:.0f}", row["verdict"])
     console().print(shown)
     print(
-        f"\n{len(rows)} claims at {ledger.scale} scale with {len(ledger.seeds)} seeds: {cost.num_runs} runs of shared arms, "
-        f"{cost.num_finished} finished.\nThe whole takes about {duration(cost.seconds)} of one core; what is left "
+        f"\n{len(rows)} claim{'s' if len(rows) > 1 else ''} at {ledger.scale} scale with {len(ledger.seeds)} seeds: "
+        f"{cost.num_runs} runs of shared arms, {cost.num_finished} finished.\n"
+        f"The whole takes about {duration(cost.seconds)} of one core; what is left "
         f"{duration(cost.seconds_left)}, on the {workers} cores here about {duration(cost.seconds_left / workers)}."
     )

@@ -9,6 +9,7 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 PIPE_WIDTH = 1000
 
@@ -32,6 +33,16 @@ def table(*columns: str, numbers: tuple[str, ...] = (), wrapped: tuple[str, ...]
         overflow = "fold" if name in wrapped else "ellipsis"  # a number without its last digits must not look whole
         made.add_column(name, justify="right" if name in numbers else "left", no_wrap=name not in wrapped, overflow=overflow)
     return made
+
+
+def headings(name: str, meaning: str) -> tuple[str, ...]:
+    """The columns that `entry` fills; both may be wrapped."""
+    return (name,) if sys.stdout.isatty() else (name, meaning)
+
+
+def entry(name: str, meaning: str) -> tuple[str | Text, ...]:
+    """A name and what it means: the one above the other in a terminal, which is narrow, else side by side."""
+    return (Text.assemble(name, (f"\n{meaning}", "dim")),) if sys.stdout.isatty() else (name, meaning)
 
 
 def print_json(value: Any) -> None:
