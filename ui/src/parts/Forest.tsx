@@ -1,8 +1,9 @@
 // A row for each arm or learner on one axis: a dot for the mean, a bar for its 95 % interval, a tick for every single seed.
-import { fixed, mark } from "../format";
+import { fixed } from "../format";
 import { excludesZero, half, signed, spread } from "../intervals";
 import type { Interval } from "../schema";
 import { linearTicks } from "../ticks";
+import { AxisRow } from "./AxisRow";
 
 export interface ForestRow {
   label: string;
@@ -66,11 +67,7 @@ export function Forest({ title, rows, digits, unit, isDifference = false }: Fore
           </div>
         );
       })}
-      <div class="range axis" aria-hidden="true">
-        <span class="range-label" />
-        <span class="range-track">{ticks.map((value) => <small key={value} style={{ left: at(value) }}>{mark(Number(value.toPrecision(6)))}</small>)}</span>
-        <span class="range-value">{unit}</span>
-      </div>
+      <AxisRow ticks={ticks} at={at} unit={unit} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // Dots with their intervals, a row each on one axis, and where given the band that chance would fill.
 import { mark } from "../format";
 import { linearTicks } from "../ticks";
+import { AxisRow } from "./AxisRow";
 
 export interface RangeRow {
   label: string;
@@ -32,11 +33,7 @@ export function Ranges({ rows, least = 0, most, unit }: { rows: readonly RangeRo
           <span class="range-value">{mark(Number(row.value.toPrecision(3)))}</span>
         </div>
       ))}
-      <div class="range axis" aria-hidden="true">
-        <span class="range-label" />
-        <span class="range-track">{marks.map((value) => <small key={value} style={{ left: at(value) }}>{mark(Number(value.toPrecision(3)))}</small>)}</span>
-        <span class="range-value">{unit}</span>
-      </div>
+      <AxisRow ticks={marks} at={at} unit={unit} />
     </div>
   );
 }
