@@ -167,6 +167,10 @@ EQUAL = [
     ("top-x2", "experts-2-wide"),
     ("length-x4", "base"),
     ("v7", "v6"),
+    ("recipe", "recipe-dense"),
+    ("recipe", "recipe-fixed-keys"),
+    ("recipe", "recipe-experts-x4"),
+    ("recipe-blind-fast-keys", "recipe-blind-fixed-keys"),
 ]
 
 
@@ -197,6 +201,14 @@ def test_arms_differ_in_what_their_claim_is_about_and_in_no_more() -> None:
     assert differing("length-x4") == {"model.seq_len", "train.batch_size"}
     assert differing("fixed-keys") == {"gravity.keys"}
     assert differing("builtin") == {"data.source"}
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_narrow_v7_has_the_backbone_of_the_recipe_and_trains_more(scale: str) -> None:
+    v7, recipe = config_of("v7-narrow", scale), config_of("recipe", scale)
+    assert v7.model == recipe.model
+    assert v7.train == recipe.train
+    assert trained("v7-narrow", scale) > trained("recipe", scale)
 
 
 def test_the_products_of_k_and_f_are_what_the_claims_say() -> None:

@@ -127,6 +127,8 @@ ARMS: dict[str, ArmRecipe] = {
     "v6": ArmRecipe(FAST_DECAY, preset="v6"),
     "v6-no-decay": ArmRecipe({"gravity.decay": False}, preset="v6"),
     "v7": ArmRecipe(FAST_DECAY, preset="v7"),
+    # v7 is published on a backbone that is wider than a1's by a third.
+    "v7-narrow": ArmRecipe({**FAST_DECAY, **times(0.75, "model.d_model"), "model.num_heads": 4}, preset="v7"),
     # data
     "padded": ArmRecipe(PADDED),
     "padded-length-x4": ArmRecipe({**PADDED, **times(4, "model.seq_len"), **times(0.25, "train.batch_size")}),
