@@ -35,7 +35,7 @@ PARTS: Settings = {
 
 
 def some() -> Preset:
-    """Laptop size: about as many trained weights as v7 at small scale, on text that is always there, in five minutes."""
+    """Laptop size: half as many trained weights as v7 at small scale, on text that is always there, in five minutes."""
     return make(
         "some",
         "the recipe that works",
