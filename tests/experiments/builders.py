@@ -1,8 +1,9 @@
-"""Plans that train in a second, and run folders written by hand: only the files that figures are read from."""
+"""Plans that train in a second, run folders by hand with only the files that figures are read from, and what a terminal shows."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -56,3 +57,8 @@ def _digest(content: dict[str, Any]) -> str:
 
 def job_of(folder: Path, config: Config, seed: int = 0, **more: Any) -> Job:
     return Job(folder.parent.name, seed, override(config, {"train.seed": seed}), folder, **more)
+
+
+def plain(said: str) -> str:
+    """What a terminal was told, without its styles."""
+    return re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from somelab.cli.main import main
 from somelab.experiments.claims import shell
 from somelab.experiments.series import SERIES
+from tests.experiments.builders import plain
 from tests.train.builders import SMALL, flags_of
 
 
@@ -23,7 +25,9 @@ def test_sweep_lists_its_series(capsys: pytest.CaptureFixture[str]) -> None:
     assert [one["name"] for one in json.loads(capsys.readouterr().out)] == list(SERIES)
 
 
-def test_a_sweep_of_a_series_with_settings_for_all(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_of_a_series_with_settings_for_all(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     settings = {**SMALL, "train.steps": 2}
     argv = ["sweep", "plan-c", "--seeds", "1", "--data", str(text), "--out", str(out), "--workers", "2", *flags_of(settings)]
@@ -37,6 +41,13 @@ def test_a_sweep_of_a_series_with_settings_for_all(text: Path, tmp_path: Path, c
     assert (out / "mvp-v3" / "seed-0" / "run.json").exists()
     assert main(argv) == 0
     assert "| fixed-keys - mvp-v3 | 1 |" in capsys.readouterr().out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "100")
+    assert main(argv) == 0
+    said = plain(capsys.readouterr().out)
+    assert max(len(line) for line in said.splitlines() if "every figure" not in line) <= 100
+    assert re.search(r"^fixed-keys +\S+ +1 .* from mvp-v3 *$", said, re.MULTILINE)
+    assert f"every figure: {out}/table.md" in said
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.job import JobOutcome, write_outcome
 from somelab.experiments.ledger import Ledger, stored_data, stored_seeds, stored_shift
 from somelab.experiments.ledger_page import command, page, records
-from tests.experiments.builders import write_run
+from tests.experiments.builders import plain, write_run
 
 SEEDS = (0, 1, 2)
 
@@ -230,7 +229,7 @@ def test_the_list_fits_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "100")
     assert main(["evidence", "--list", "--out", str(tmp_path / "store"), "--data", "stories.txt"]) == 0
-    table = re.sub(r"\x1b\[\d*m", "", capsys.readouterr().out).split("\n\n")[0].splitlines()
+    table = plain(capsys.readouterr().out).split("\n\n")[0].splitlines()
     assert max(map(len, table)) <= 100
     for claim in CLAIMS.values():
         row = next(i for i, line in enumerate(table) if line.startswith(f"{claim.id} "))

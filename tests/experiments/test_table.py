@@ -12,7 +12,7 @@ import pytest
 from somelab.config import Config, preset
 from somelab.experiments.figures import figures_of
 from somelab.experiments.plan import Arm, Plan
-from somelab.experiments.table import as_csv, as_record, markdown, read_figures, rows_of, write_table
+from somelab.experiments.table import as_csv, as_record, at_a_glance, markdown, read_figures, rows_of, write_table
 from somelab.runs import RunFolder
 from tests.experiments.builders import write_run
 
@@ -48,6 +48,17 @@ def test_the_page_says_what_differs_and_what_failed() -> None:
     assert "| z - x | 1 | +0.9000 |" in page
     assert "- z seed 0 failed: training diverged: loss nan\n" in page
     assert "/some/where" not in page
+
+
+def test_at_a_glance_the_main_figures_and_what_differs() -> None:
+    heads, body = at_a_glance(rows_of(PLAN, FIGURES))
+    assert heads == ["arm", "D/L/E/F/K", "seeds", "val_loss", "Gini", "val_loss, difference"]
+    assert body == [
+        ["x", "256/4/64/1024/4", "3", "4.1000 ± 0.2484", "0.500", ""],
+        ["y", "256/4/64/1024/4", "3", "3.9000", "", "-0.2000 ± 0.2484 from x"],
+        ["z", "256/4/64/1024/4", "1", "5.0000", "", "+0.9000 from x"],
+    ]
+    assert at_a_glance(rows_of(PLAN, {}))[1][1] == ["y", "256/4/64/1024/4", "0", ""]
 
 
 def test_an_interval_that_excludes_zero_is_bold() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -13,6 +15,7 @@ from somelab.errors import ConfigError, SomelabError
 
 if TYPE_CHECKING:
     from somelab.experiments.plan import Plan
+    from somelab.experiments.table import Row
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def run(arguments: Arguments) -> int:
     from somelab.cli.summary import progress_printer
     from somelab.cli.terminal import print_json
     from somelab.experiments.sweep import run_sweep, timed
-    from somelab.experiments.table import as_record, markdown
+    from somelab.experiments.table import as_record
 
     settings = {**({"data.source": arguments.data} if arguments.data is not None else {}), **arguments.overrides}
     plan = plan.changed(settings)
@@ -66,8 +69,27 @@ def run(arguments: Arguments) -> int:
     if arguments.json:
         print_json(as_record(result.plan, result.rows))
     else:
-        print(f"\n{markdown(result.plan, result.rows)}\ntable: {out}/table.md, .csv, .json")
+        _print(result.plan, result.rows)
+        print(f"\nevery figure: {out}/table.md, .csv, .json; to look at: somelab report {out}")
     return result.exit_code
+
+
+def _print(plan: Plan, rows: Sequence[Row]) -> None:
+    """All of the table for a file or a pipe; a terminal has no room for its columns."""
+    from somelab.cli.terminal import console, table
+    from somelab.experiments.table import at_a_glance, failure_lines, markdown
+
+    if not sys.stdout.isatty():
+        print(f"\n{markdown(plan, rows)}", end="")
+        return
+    heads, body = at_a_glance(rows)
+    shown = table(*heads, numbers=tuple(heads[2:]))
+    for cells in body:
+        shown.add_row(*cells)
+    console().print(shown)
+    print("\nmean ± half of the 95 % interval over seeds; differences are paired by seed")
+    for line in failure_lines(rows):
+        print(line)
 
 
 def _plan(arguments: Arguments) -> Plan:

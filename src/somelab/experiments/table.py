@@ -23,6 +23,7 @@ PUBLISHED = {"seed_ppl": "seed_ppl", "val_ppl": "val_ppl", "gini": "gini_middle"
 # Left out of the table for people, whose columns are many; pages hold the seeds' entropy against it.
 ENTROPY_MIDDLE = Measure("entropy_bits_middle", "entropy, middle", ".3f", "bits, of the middle layer, which the seeds report")
 DIFFERENCES = ("val_loss", "bits_per_byte", "seed_ppl", "gini", "num_combinations", "crowding")
+GLANCE = ("val_loss", "bits_per_byte", "gini")
 Figures = Mapping[int, Mapping[str, float]]
 """The figures of an arm's finished runs by seed."""
 
@@ -104,12 +105,28 @@ def markdown(plan: Plan, rows: Sequence[Row]) -> str:
     heads = ["arm", "D/L/E/F/K", "seeds", *(measure.title for measure in shown), *(f"published {name}" for name in beside)]
     lines += ["", *_grid(heads, [_cells(row, shown, beside) for row in rows])]
     lines += _difference_lines(rows)
-    failures = [f"- {row.arm.name} seed {seed} failed: {reason}" for row in rows for seed, reason in row.failures.items()]
-    lines += ["", *failures] if failures else []
+    failures = failure_lines(rows)
+    lines += ["", *(f"- {line}" for line in failures)] if failures else []
     lines += ["", *(f"- {measure.title}: {measure.meaning}" for measure in shown)]
     if beside:
         lines.append("- published: the seeds' own figure for the run at full scale; their Gini is that of the middle layer")
     return "\n".join(lines) + "\n"
+
+
+def failure_lines(rows: Sequence[Row]) -> list[str]:
+    return [f"{row.arm.name} seed {seed} failed: {reason}" for row in rows for seed, reason in row.failures.items()]
+
+
+def at_a_glance(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows of what a terminal has room for: the main figures, and by how much the loss differs from the arm's base."""
+    shown = [measure for measure in MEASURES if measure.name in GLANCE and _is_in(rows, measure)]
+    loss = next(measure for measure in MEASURES if measure.name == "val_loss")
+    body: list[list[str]] = []
+    for row in rows:
+        difference = row.differences.get("val_loss")
+        against = f"{_signed(difference, loss)} from {row.arm.base}" if difference else ""
+        body.append([*_cells(row, shown, ()), against])
+    return ["arm", "D/L/E/F/K", "seeds", *(measure.title for measure in shown), "val_loss, difference"], body
 
 
 def as_csv(rows: Sequence[Row]) -> str:
@@ -231,7 +248,7 @@ def _difference_lines(rows: Sequence[Row]) -> list[str]:
         [
             f"{row.arm.name} - {row.arm.base}",
             str(next(iter(row.differences.values())).num),
-            *(_signed(row.differences[measure.name], measure) if measure.name in row.differences else "" for measure in shown),
+            *(_weighed(row.differences[measure.name], measure) if measure.name in row.differences else "" for measure in shown),
         ]
         for row in compared
     ]
@@ -239,9 +256,13 @@ def _difference_lines(rows: Sequence[Row]) -> list[str]:
     return [*lines, *_grid(["difference", "seeds", *(measure.title for measure in shown)], body)]
 
 
-def _signed(found: Interval, measure: Measure) -> str:
-    text = ("+" if found.mean > 0 else "") + plus_minus(found, measure)
+def _weighed(found: Interval, measure: Measure) -> str:
+    text = _signed(found, measure)
     return f"**{text}**" if found.excludes_zero else text
+
+
+def _signed(found: Interval, measure: Measure) -> str:
+    return ("+" if found.mean > 0 else "") + plus_minus(found, measure)
 
 
 def _grid(heads: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
