@@ -12,7 +12,8 @@ import pytest
 from somelab.config import Config, preset
 from somelab.experiments.figures import figures_of
 from somelab.experiments.plan import Arm, Plan
-from somelab.experiments.table import as_csv, as_record, at_a_glance, markdown, read_figures, rows_of, write_table
+from somelab.experiments.series import series_plan
+from somelab.experiments.table import as_csv, as_record, at_a_glance, markdown, read_figures, remark_lines, rows_of, write_table
 from somelab.runs import RunFolder
 from tests.experiments.builders import write_run
 
@@ -59,6 +60,17 @@ def test_at_a_glance_the_main_figures_and_what_differs() -> None:
         ["z", "256/4/64/1024/4", "1", "5.0000", "", "+0.9000 from x"],
     ]
     assert at_a_glance(rows_of(PLAN, {}))[1][1] == ["y", "256/4/64/1024/4", "0", ""]
+
+
+def test_arms_that_a_scale_has_made_alike_are_named() -> None:
+    plan = series_plan("series-a", "micro", (0,))
+    (line,) = remark_lines(plan, rows_of(plan, {}))
+    assert line.startswith("a3, a5 have one shape here (96/3/16/256/2) and several as presets")
+    assert f"- {line}\n" in markdown(plan, rows_of(plan, {}))
+    full = series_plan("series-a", "full", (0,))
+    assert remark_lines(full, rows_of(full, {})) == []
+    rules = series_plan("versions", "micro", (0,))  # alike by intent: one backbone, other rules
+    assert remark_lines(rules, rows_of(rules, {})) == []
 
 
 def test_an_interval_that_excludes_zero_is_bold() -> None:

@@ -77,7 +77,7 @@ def run(arguments: Arguments) -> int:
 def _print(plan: Plan, rows: Sequence[Row]) -> None:
     """All of the table for a file or a pipe; a terminal has no room for its columns."""
     from somelab.cli.terminal import console, table
-    from somelab.experiments.table import at_a_glance, failure_lines, markdown
+    from somelab.experiments.table import at_a_glance, markdown, remark_lines
 
     if not sys.stdout.isatty():
         print(f"\n{markdown(plan, rows)}", end="")
@@ -88,7 +88,7 @@ def _print(plan: Plan, rows: Sequence[Row]) -> None:
         shown.add_row(*cells)
     console().print(shown)
     print("\nmean ± half of the 95 % interval over seeds; differences are paired by seed")
-    for line in failure_lines(rows):
+    for line in remark_lines(plan, rows):
         print(line)
 
 

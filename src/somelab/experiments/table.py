@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from somelab.analysis.intervals import Interval, interval, paired
-from somelab.config import preset
+from somelab.config import Config, preset
 from somelab.experiments.figures import MEASURES, Measure, figures_of
 from somelab.experiments.plan import Arm, Plan, identity
 from somelab.runs import RunFolder, atomic
@@ -105,16 +105,25 @@ def markdown(plan: Plan, rows: Sequence[Row]) -> str:
     heads = ["arm", "D/L/E/F/K", "seeds", *(measure.title for measure in shown), *(f"published {name}" for name in beside)]
     lines += ["", *_grid(heads, [_cells(row, shown, beside) for row in rows])]
     lines += _difference_lines(rows)
-    failures = failure_lines(rows)
-    lines += ["", *(f"- {line}" for line in failures)] if failures else []
+    remarks = remark_lines(plan, rows)
+    lines += ["", *(f"- {line}" for line in remarks)] if remarks else []
     lines += ["", *(f"- {measure.title}: {measure.meaning}" for measure in shown)]
     if beside:
         lines.append("- published: the seeds' own figure for the run at full scale; their Gini is that of the middle layer")
     return "\n".join(lines) + "\n"
 
 
-def failure_lines(rows: Sequence[Row]) -> list[str]:
-    return [f"{row.arm.name} seed {seed} failed: {reason}" for row in rows for seed, reason in row.failures.items()]
+def remark_lines(plan: Plan, rows: Sequence[Row]) -> list[str]:
+    """What a reader has to know beside the figures: runs that failed, and arms that the scale has made alike."""
+    lines = [f"{row.arm.name} seed {seed} failed: {reason}" for row in rows for seed, reason in row.failures.items()]
+    alike: dict[str, list[Arm]] = {}
+    for arm in plan.arms:
+        alike.setdefault(_shape(arm.config), []).append(arm)
+    for shape, arms in alike.items():
+        if len({_shape(preset(arm.preset).config) for arm in arms if arm.preset}) > 1:
+            names = ", ".join(arm.name for arm in arms)
+            lines.append(f"{names} have one shape here ({shape}) and several as presets: what tells these apart is not tested")
+    return lines
 
 
 def at_a_glance(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
@@ -164,7 +173,7 @@ def as_record(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:
                 "preset": row.arm.preset,
                 "base": row.arm.base,
                 "config_digest": identity(row.arm.config),
-                "sizes": _sizes(row.arm),
+                "sizes": _sizes(row.arm.config),
                 "seeds": list(row.seeds),
                 "values": row.values,
                 "means": {name: interval_record(found) for name, found in row.means.items()},
@@ -193,9 +202,13 @@ def _is_in(rows: Sequence[Row], measure: Measure) -> bool:
     return any(measure.name in row.means for row in rows)
 
 
-def _sizes(arm: Arm) -> dict[str, int]:
+def _shape(config: Config) -> str:
+    return "/".join(str(number) for number in _sizes(config).values())
+
+
+def _sizes(config: Config) -> dict[str, int]:
     """D, L, E, F and K by their names."""
-    model, experts = arm.config.model, arm.config.experts
+    model, experts = config.model, config.experts
     return {
         "d_model": model.d_model,
         "num_layers": model.num_layers,
@@ -226,11 +239,10 @@ def _published(arm: Arm) -> dict[str, float]:
 
 
 def _cells(row: Row, shown: Sequence[Measure], beside: Sequence[str]) -> list[str]:
-    size = "/".join(str(number) for number in _sizes(row.arm).values())
     figures = [plus_minus(row.means[measure.name], measure) if measure.name in row.means else "" for measure in shown]
     return [
         row.arm.name,
-        size,
+        _shape(row.arm.config),
         str(len(row.seeds)),
         *figures,
         *(f"{row.published[n]:g}" if n in row.published else "" for n in beside),
