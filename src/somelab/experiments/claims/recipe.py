@@ -11,19 +11,24 @@ BLIND = (
     "The load bias works in both."
 )
 
+
+def three_percent_below(other: str) -> Test:
+    return Test(f"bits_per_byte: recipe - 0.97 x {other}", "bits_per_byte", {"recipe": 1.0, other: -0.97}, "below", 0.001)
+
+
 CLAIMS = (
     Claim(
         "recipe-beats-v7",
         "The recipe is at least 3 % below v7's settings in bits per byte",
         SOURCE,
-        (Test("bits_per_byte: recipe - 0.97 x v7", "bits_per_byte", {"recipe": 1.0, "v7": -0.97}, "below", 0.001),),
+        (three_percent_below("v7"),),
         f"{UNSEEN} v7 trains more weights: its backbone is a third wider, and its query network is an MLP.",
     ),
     Claim(
         "recipe-beats-v7-of-equal-width",
         "The same where v7's backbone is no wider than the recipe's",
         SOURCE,
-        (Test("bits_per_byte: recipe - 0.97 x v7-narrow", "bits_per_byte", {"recipe": 1.0, "v7-narrow": -0.97}, "below", 0.001),),
+        (three_percent_below("v7-narrow"),),
         f"{UNSEEN} v7 still trains more weights: 4 D² a layer in its query network, the recipe 2 D².",
     ),
     Claim("recipe-beats-no-layer", "The recipe beats no feed-forward layer at all", SOURCE, (lower("recipe", "no-ffn"),), UNSEEN),
