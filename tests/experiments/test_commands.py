@@ -97,3 +97,11 @@ def test_evidence_trains_probes_judges_and_writes(
     assert main(argv) == 0
     assert "2 of 2 runs are finished already" in capsys.readouterr().out
     assert target.read_text() == page
+    # One seed decides nothing, so the claim is what `--undecided` leaves, at this scale or the next; claims never run are not.
+    names = ["wider-is-better", "moving-keys-beat-fixed"]
+    assert main(["evidence", *names, "--undecided", "--list", "--json", "--scale", "mini", "--out", str(store)]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [row["id"] for row in listed["claims"]] == ["moving-keys-beat-fixed"]
+    assert (listed["runs"], listed["finished"]) == (6, 0)
+    assert main(["evidence", "wider-is-better", "--undecided", "--out", str(store)]) == 0
+    assert capsys.readouterr().out == f"{store}: none of the claims that were run is undecided\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,6 +12,7 @@ import tyro
 from somelab.errors import ConfigError
 
 if TYPE_CHECKING:
+    from somelab.experiments.claims import Claim
     from somelab.experiments.ledger import Ledger
 
 STORE = Path("runs/evidence")
@@ -25,6 +27,8 @@ class Arguments:
 
     claims: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[CLAIM ...]", help_behavior_hint="")] = ()
     """Which claims; without any: all."""
+    undecided: bool = False
+    """Of these, only the claims that the store leaves undecided: with --scale mini, those that micro has not settled."""
     list: bool = False
     """Show the claims, what is done of them, and how long the rest will take."""
     report: bool = False
@@ -58,6 +62,10 @@ def run(arguments: Arguments) -> int:
     if arguments.budget is not None and arguments.budget <= 0:
         raise ConfigError("budget", arguments.budget, "is not more than 0", "give a number of minutes")
     claims = claims_named(arguments.claims)
+    if arguments.undecided and not (claims := _undecided(arguments, claims)):
+        say = f"{arguments.out}: none of the claims that were run is undecided"
+        print_json([]) if arguments.json else print(say)
+        return 0
     ledger = Ledger(arguments.out, claims, arguments.scale, seeds_of(arguments.seeds), arguments.data, arguments.shift)
     if arguments.list:
         _list(ledger, arguments.json)
@@ -82,18 +90,30 @@ def run(arguments: Arguments) -> int:
 def _write(arguments: Arguments) -> Path:
     """The page has all claims at all scales that the store holds, whichever were asked for now."""
     from somelab.experiments.claims import CLAIMS
-    from somelab.experiments.ledger import SCALES, Ledger, stored_seeds
     from somelab.experiments.ledger_page import page
     from somelab.runs import atomic
 
-    seeds = {scale: stored_seeds(arguments.out, scale, arguments.seeds) for scale in SCALES}
-    claims = [*CLAIMS.values()]
-    ledgers = [Ledger(arguments.out, claims, scale, seeds[scale], arguments.data, arguments.shift) for scale in SCALES]
     target = arguments.write or (Path("docs/evidence.md") if _in_checkout() else arguments.out / "evidence.md")
     with atomic.explained(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write_text(target, page(ledgers))
+    atomic.write_text(target, page(_stored(arguments, [*CLAIMS.values()])))
     return target
+
+
+def _undecided(arguments: Arguments, claims: Sequence[Claim]) -> Sequence[Claim]:
+    from somelab.experiments.ledger_page import by_claim
+    from somelab.experiments.verdict import headline
+
+    results = by_claim(_stored(arguments, claims))
+    return [claim for claim in claims if headline(results[claim.id]).verdict == "undecided"]
+
+
+def _stored(arguments: Arguments, claims: Sequence[Claim]) -> Sequence[Ledger]:
+    """These claims at every scale, with all seeds that the store has."""
+    from somelab.experiments.ledger import SCALES, Ledger, stored_seeds
+
+    seeds = {scale: stored_seeds(arguments.out, scale, arguments.seeds) for scale in SCALES}
+    return [Ledger(arguments.out, claims, scale, seeds[scale], arguments.data, arguments.shift) for scale in SCALES]
 
 
 def _in_checkout() -> bool:
