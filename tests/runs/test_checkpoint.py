@@ -18,9 +18,9 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from somelab.config import Config, override
+from somelab.disk.atomic import WriteError, clear_leftovers
 from somelab.model import Decoder, count_parameters
 from somelab.runs import RunFolder, checkpoint
-from somelab.runs.atomic import WriteError, clear_leftovers
 from somelab.runs.checkpoint import CheckpointError, RunState
 from somelab.train.optimizer import build_optimizer
 from tests.train.builders import SMALL

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from somelab.config import Config, override
+from somelab.disk.atomic import WriteError
 from somelab.errors import ConfigError
 from somelab.runs import RunError, RunFolder
-from somelab.runs.atomic import WriteError
 
 CONFIG = override(Config(), {"model.d_model": 64, "train.steps": 7})
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from somelab.runs.atomic import WriteError
+from somelab.disk.atomic import WriteError
 from somelab.runs.journal import Journal, JournalError, read
 
 

@@ -89,7 +89,8 @@ def _live(argv: list[str], log: str, environment: dict[str, str], dies_at: int, 
 
 
 def _trace(log: str) -> None:
-    from somelab.runs import atomic, journal
+    from somelab.disk import atomic
+    from somelab.runs import journal
     from somelab.train.loop import Outcome, Trainer
 
     Path(f"{log}.writes").touch()

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from somelab.data.cache import cache_root
+from somelab.disk import atomic
+from somelab.disk.cache import cache_root
 from somelab.errors import ConfigError, SomelabError, nearest
-from somelab.runs import atomic
 
 METHODS = ("pca", "tsne", "umap")
 PACKAGES = {"tsne": "scikit-learn", "umap": "umap-learn"}

@@ -67,7 +67,7 @@ def _present(results: list[dict[str, object]], arguments: Arguments) -> None:
 
     from somelab.adapt.continual.tables import HEADER, as_csv, markdown, rows_of_summary, summarise
     from somelab.cli.terminal import console, print_json, table
-    from somelab.runs import atomic
+    from somelab.disk import atomic
 
     summary = summarise(results)
     if arguments.out is not None:

@@ -89,9 +89,9 @@ def run(arguments: Arguments) -> int:
 
 def _write(arguments: Arguments) -> Path:
     """The page has all claims at all scales that the store holds, whichever were asked for now."""
+    from somelab.disk import atomic
     from somelab.experiments.claims import CLAIMS
     from somelab.experiments.ledger_page import page
-    from somelab.runs import atomic
 
     target = arguments.write or (Path("docs/evidence.md") if _in_checkout() else arguments.out / "evidence.md")
     with atomic.explained(target):

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from somelab.config import Config
-from somelab.data.cache import build_once, cache_root
 from somelab.data.sources import Source, open_source
 from somelab.data.tokenizer import END_OF_TEXT_ID, Tokenizer, check_vocab_size
+from somelab.disk.cache import build_once, cache_root
 from somelab.errors import SomelabError
 
 FORMAT = 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from somelab.data.cache import VARIABLE, cache_root
+from somelab.disk.cache import VARIABLE, cache_root
 from somelab.errors import SomelabError
 from somelab.experiments.job import JobOutcome, killed, run_job
 from somelab.experiments.plan import Job

@@ -14,9 +14,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from somelab.disk import atomic
 from somelab.errors import SomelabError
 from somelab.experiments.plan import Job, identity
-from somelab.runs import RunFolder, atomic
+from somelab.runs import RunFolder
 
 Status = Literal["finished", "interrupted", "failed"]
 State = Literal["new", "begun", "trained", "finished"]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from somelab.config import override
+from somelab.disk import atomic
 from somelab.errors import ConfigError, SomelabError
 from somelab.experiments.claims import Claim
 from somelab.experiments.claims.arms import ARMS
@@ -24,7 +25,7 @@ from somelab.experiments.probes import read_shift_digest
 from somelab.experiments.shift_probe import NAME as SHIFT_PROBE
 from somelab.experiments.shift_probe import text_digest
 from somelab.experiments.verdict import ClaimResult, Figures, judge
-from somelab.runs import RunFolder, atomic
+from somelab.runs import RunFolder
 
 SCALES: tuple[LedgerScale, ...] = ("micro", "mini")
 DEFAULT_DATA = "tinystories"

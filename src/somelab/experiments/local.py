@@ -13,7 +13,7 @@ import time
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 
-from somelab.data.cache import VARIABLE, cache_root
+from somelab.disk.cache import VARIABLE, cache_root
 from somelab.experiments.job import JobOutcome, killed, read_outcome, run_job
 from somelab.experiments.plan import Job
 

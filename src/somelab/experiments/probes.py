@@ -7,9 +7,10 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from somelab.disk import atomic
 from somelab.experiments import shift_probe
 from somelab.experiments.plan import DEFAULT_SHIFT
-from somelab.runs import RunFolder, atomic
+from somelab.runs import RunFolder
 
 FOLDER = "probes"
 READING_TOKENS = 20_000

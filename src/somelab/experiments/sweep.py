@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from somelab.config import override
+from somelab.disk import atomic
 from somelab.experiments.drive import Driven, ExecutorName, drive, executor_of, prepared_jobs, room
 from somelab.experiments.job import read_outcome
 from somelab.experiments.plan import Plan, identity
 from somelab.experiments.table import Row, read_figures, rows_of, write_table
-from somelab.runs import atomic
 
 
 @dataclass(frozen=True)

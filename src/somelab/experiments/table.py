@@ -14,9 +14,10 @@ from typing import Any
 
 from somelab.analysis.intervals import Interval, interval, paired
 from somelab.config import Config, preset
+from somelab.disk import atomic
 from somelab.experiments.figures import MEASURES, Measure, figures_of
 from somelab.experiments.plan import Arm, Plan, identity
-from somelab.runs import RunFolder, atomic
+from somelab.runs import RunFolder
 
 # Which published figure stands beside which of ours. Their val_loss counts padding up to v4, so it stands beside none.
 PUBLISHED = {"seed_ppl": "seed_ppl", "val_ppl": "val_ppl", "gini": "gini_middle", "entropy_bits": "entropy_bits_middle"}

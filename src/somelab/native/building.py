@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from somelab.data.cache import build_once, cache_root
+from somelab.disk.cache import build_once, cache_root
 
 SOURCE = Path(__file__).with_name("kernels.cpp")
 LIBRARY = "kernels.so"

@@ -25,8 +25,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from somelab.core.experts import ExpertPool
+from somelab.disk import atomic
 from somelab.errors import SomelabError
-from somelab.runs import RunFolder, atomic
+from somelab.runs import RunFolder
 
 MODEL, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
 

@@ -19,8 +19,9 @@ from typing import Any
 
 from somelab.config import Config
 from somelab.config.files import from_yaml, to_yaml
+from somelab.disk import atomic
 from somelab.errors import SomelabError
-from somelab.runs import atomic, journal
+from somelab.runs import journal
 
 FORMAT = 1
 # What `create` writes before run.json, the two folders first.

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from somelab.disk.atomic import explained
 from somelab.errors import SomelabError
-from somelab.runs.atomic import explained
 
 
 class JournalError(SomelabError):

@@ -22,9 +22,10 @@ from somelab.core.seeding import derive
 from somelab.data.batch import Batch
 from somelab.data.batches import Loader
 from somelab.data.prepare import PreparedData
+from somelab.disk import atomic
 from somelab.model import Decoder
 from somelab.model.loss import next_token_loss
-from somelab.runs import RunFolder, atomic, checkpoint, journal
+from somelab.runs import RunFolder, checkpoint, journal
 from somelab.runs.checkpoint import RunState
 from somelab.train.budget import Budget, Cadence
 from somelab.train.callbacks import Callback, StepRecord

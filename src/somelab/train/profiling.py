@@ -14,7 +14,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from somelab.runs import atomic
+from somelab.disk import atomic
 from somelab.train.callbacks import Callback, StepRecord
 from somelab.train.rooms import Breakdown, Ranges, break_down
 

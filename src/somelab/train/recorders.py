@@ -10,8 +10,8 @@ from safetensors.torch import save
 
 from somelab.core.collapse import findings
 from somelab.data.tokenizer import END_OF_TEXT_ID
+from somelab.disk import atomic
 from somelab.model.generate import generate
-from somelab.runs import atomic
 from somelab.train.budget import Cadence
 from somelab.train.callbacks import Callback, StepRecord
 from somelab.train.evaluate import Evaluation

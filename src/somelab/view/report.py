@@ -12,8 +12,8 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+from somelab.disk import atomic
 from somelab.errors import SomelabError
-from somelab.runs import atomic
 from somelab.view.schema import Page
 
 DATA = re.compile(r'(<script\b[^>]*\bid="data"[^>]*>)[^<]*(</script>)')

@@ -15,9 +15,9 @@ from somelab.adapt.continual.bases import dense_config, some_config, trained_bas
 from somelab.adapt.continual.learners import LEARNERS, Joint, Learner
 from somelab.adapt.continual.stream import Experience, mixed, names_of, open_stream
 from somelab.adapt.score import Score, total, windows
+from somelab.disk import atomic
 from somelab.errors import ConfigError, SomelabError, nearest
 from somelab.model import Decoder
-from somelab.runs import atomic
 
 ONLINE_WINDOWS = 10
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def write_figures(page: Page, folder: Path) -> dict[str, int]:
     """Write everything into a folder, and return each file with its size in bytes."""
-    from somelab.runs import atomic
+    from somelab.disk import atomic
     from somelab.view.figures.style import rendered, styled
     from somelab.view.figures.tables import page_tables
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from somelab.data import cache as cache_module
-from somelab.data.cache import build_once
+from somelab.disk import cache as cache_module
+from somelab.disk.cache import build_once
 
 WAIT = 60.0
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from somelab.runs import atomic
-from somelab.runs.atomic import WriteError
+from somelab.disk import atomic
+from somelab.disk.atomic import WriteError
 
 
 class Trouble:
