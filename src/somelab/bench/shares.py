@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -32,16 +32,16 @@ def shares(work: Callable[[], Any]) -> dict[str, float]:
 
 def shares_of(events: Iterable[tuple[str, float]]) -> dict[str, float]:
     """The same from names of operators and their own time."""
-    times = Counter[str]()
+    times: dict[str, float] = defaultdict(float)
     for name, own in events:
         times[kind_of(name)] += own
-    total = times.total()
+    total = sum(times.values())
     if not total:
         return {}
     small = [kind for kind, spent in times.items() if kind != OTHER and spent < LEAST_SHARE * total]
     for kind in small:
         times[OTHER] += times.pop(kind)
-    return {kind: spent / total for kind, spent in times.most_common()}
+    return {kind: times[kind] / total for kind in sorted(times, key=times.__getitem__, reverse=True)}
 
 
 def kind_of(name: str) -> str:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -43,7 +44,7 @@ def engine(name: str) -> Dispatch:
 def keep_loops_uncompiled_() -> None:
     """Tell torch.compile to step around the engines that loop over experts: traced, they would be a graph a block."""
     for name in ("grouped", "frozen", "native"):
-        ENGINES[name] = torch.compiler.disable(ENGINES[name])
+        ENGINES[name] = cast("Dispatch", torch.compiler.disable(ENGINES[name]))
 
 
 __all__ = ["ENGINES", "Dispatch", "ExpertWeights", "engine", "keep_loops_uncompiled_"]
