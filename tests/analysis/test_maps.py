@@ -174,7 +174,7 @@ def test_a_damaged_snapshot_is_named(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     assert read_history(run) == []
     run.keys.mkdir()
-    (run.keys / ".writing-1-step-00000001.safetensors").write_bytes(b"")
+    (run.keys / ".writing-step-00000001.safetensors~1-abc").write_bytes(b"")
     assert snapshot_files(run) == {}
     (run.keys / "step-00000004.safetensors").write_bytes(b"\x80\x04 no tensors")
     with pytest.raises(SnapshotError, match=r"step-00000004\.safetensors: is damaged"):

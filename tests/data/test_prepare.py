@@ -186,9 +186,10 @@ def test_a_killed_process_leaves_nothing_that_counts(config: Config, cache: Path
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL
     (left_over,) = folders(cache)
-    assert ".partial-" in left_over
+    name, _, writer = left_over.removeprefix(".writing-").partition("~")
+    assert writer.startswith(f"{process.pid}-")
     prepared = prepare(config, cache)
-    assert folders(cache) == [left_over[1:].partition(".")[0]]
+    assert folders(cache) == [name]
     assert prepared.val.num_documents + prepared.train.num_documents == len(TEXTS)
 
 

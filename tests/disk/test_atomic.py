@@ -149,9 +149,9 @@ def test_a_folder_whose_filling_fails_does_not_appear(folder: Path) -> None:
 
 
 def test_leftovers_of_killed_writers_are_swept_up_and_nothing_else(folder: Path) -> None:
-    (folder / ".writing-77-file").write_text("half")
-    (folder / ".writing-77-inner" / "deep").mkdir(parents=True)
-    (folder / ".writing-77-link").symlink_to("nowhere")
+    (folder / ".writing-file~77-abc").write_text("half")
+    (folder / ".writing-inner~77-abc" / "deep").mkdir(parents=True)
+    (folder / ".writing-link~77-abc").symlink_to("nowhere")
     (folder / ".hidden").write_text("mine")
     atomic.clear_leftovers(folder)
     assert inside(folder) == {**BEFORE, ".hidden": b"mine"}

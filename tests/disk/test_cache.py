@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from somelab.disk import cache as cache_module
+from somelab.disk import atomic
 from somelab.disk.cache import build_once
 
 WAIT = 60.0
@@ -57,16 +57,19 @@ def test_where_nothing_locks_the_first_folder_stays(tmp_path: Path) -> None:
     assert [path.name for path in place.parent.iterdir() if path.suffix != ".lock"] == ["x"]
 
 
-def test_another_build_is_left_alone(tmp_path: Path) -> None:
-    left_over = tmp_path / "prepared" / ".y.partial-1-abc"
-    left_over.mkdir(parents=True)
+def test_what_a_killed_build_left_goes_and_another_build_is_left_alone(tmp_path: Path) -> None:
+    mine, others = (tmp_path / "prepared" / f".writing-{name}~1-abc" for name in ("x", "x-y"))
+    for left_over in (mine, others):
+        left_over.mkdir(parents=True)
     build_once(tmp_path, "x", fill)
-    assert left_over.exists()
+    assert not mine.exists()
+    assert others.exists()
 
 
 def test_content_is_on_disk_before_the_folder_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     forced: list[tuple[str, bool]] = []
     place = tmp_path / "prepared" / "x"
-    monkeypatch.setattr(cache_module, "_force_to_disk", lambda path: forced.append((path.name, place.exists())))
+    for name in ("sync_file", "sync_folder"):
+        monkeypatch.setattr(atomic, name, lambda path: forced.append((path.name, place.exists())))
     build_once(tmp_path, "x", fill)
     assert [(name, there) for name, there in forced if not name.startswith(".")] == [("content", False), ("prepared", True)]

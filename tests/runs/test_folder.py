@@ -87,7 +87,7 @@ def test_a_run_killed_while_it_was_made_does_not_block_its_place(tmp_path: Path,
             deaths += 1
             with pytest.raises(RunError, match=r"has no run\.json"):
                 RunFolder.open(path)
-            (path / ".writing-1-config.yaml").write_text("half")
+            (path / ".writing-config.yaml~1-abc").write_text("half")
             create(path)
         assert RunFolder.open(path).config() == CONFIG
         assert not list(path.glob(".writing-*"))

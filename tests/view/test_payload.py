@@ -114,7 +114,7 @@ def test_the_verdict_says_which_failure_and_where(tmp_path: Path) -> None:
 def test_a_run_in_progress(tmp_path: Path) -> None:
     """Locked, its last line half written, its newest snapshot not yet there: it reads as far as it is whole."""
     run = synthetic_run(tmp_path / "live")
-    (run.keys / ".writing-77-step-00000030.safetensors").write_bytes(b"\x00" * 7)
+    (run.keys / ".writing-step-00000030.safetensors~77-abc").write_bytes(b"\x00" * 7)
     with (run.path / "metrics.jsonl").open("a") as file:
         file.write('{"kind":"train","step":5,"lo')
     assert run_of(run.path).status == "stopped"

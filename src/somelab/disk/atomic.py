@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
+import secrets
 import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -16,7 +18,7 @@ TEMPORARY = ".writing-"
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Replace a file as a whole: readers see the old content or the new, never a part."""
-    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")
+    temporary = _beside(path)
     with explained(path):
         try:
             with temporary.open("wb") as file:
@@ -35,36 +37,59 @@ def write_text(path: Path, text: str) -> None:
 
 def write_folder(path: Path, fill: Callable[[Path], None]) -> None:
     """Make a folder that appears only when `fill` has written all of it. An existing folder of that name is replaced."""
-    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")
-    with explained(path):
+    with explained(path), filled_beside(path, fill) as temporary:
+        shutil.rmtree(path, ignore_errors=True)
+        os.replace(temporary, path)
+
+
+def write_folder_unless_there(path: Path, fill: Callable[[Path], None]) -> None:
+    """The same where any folder of that name is as good: one that another process has put there meanwhile stays.
+    The disk's errors are the caller's to explain."""
+    with filled_beside(path, fill) as temporary:
         try:
-            shutil.rmtree(temporary, ignore_errors=True)
-            temporary.mkdir(parents=True)
-            fill(temporary)
-            for file in temporary.iterdir():
-                sync_file(file)
-            sync_folder(temporary)
-            shutil.rmtree(path, ignore_errors=True)
             os.replace(temporary, path)
-            sync_folder(path.parent)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+        except OSError:
+            if not path.is_dir():
+                raise
+
+
+@contextlib.contextmanager
+def filled_beside(path: Path, fill: Callable[[Path], None]) -> Generator[Path]:
+    """A folder beside `path`, filled and on the disk, to be moved there by the caller."""
+    temporary = _beside(path)
+    try:
+        temporary.mkdir(parents=True)
+        fill(temporary)
+        for file in temporary.iterdir():
+            sync_file(file)
+        sync_folder(temporary)
+        yield temporary
+        sync_folder(path.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def point(link: Path, target: str) -> None:
     """Let a symbolic link name another sibling, in one step."""
-    temporary = link.with_name(f"{TEMPORARY}{os.getpid()}-{link.name}")
+    temporary = _beside(link)
     with explained(link):
-        temporary.unlink(missing_ok=True)
-        temporary.symlink_to(target)
-        os.replace(temporary, link)
-        sync_folder(link.parent)
+        try:
+            temporary.symlink_to(target)
+            os.replace(temporary, link)
+            sync_folder(link.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
-def clear_leftovers(folder: Path) -> None:
-    """Remove what killed writers left behind."""
-    for leftover in folder.glob(f"{TEMPORARY}*"):
+def clear_leftovers(folder: Path, name: str | None = None) -> None:
+    """Remove what killed writers left behind, of one name or of all."""
+    for leftover in folder.glob(f"{TEMPORARY}{'*' if name is None else f'{glob.escape(name)}~*'}"):
         shutil.rmtree(leftover) if leftover.is_dir() and not leftover.is_symlink() else leftover.unlink(missing_ok=True)
+
+
+def _beside(path: Path) -> Path:
+    """A name of this writer's own, though others of other machines write the same path."""
+    return path.with_name(f"{TEMPORARY}{path.name}~{os.getpid()}-{secrets.token_hex(4)}")
 
 
 def sync_file(path: Path) -> None:

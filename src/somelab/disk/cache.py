@@ -1,16 +1,14 @@
-"""Folders that are built once and then only read: complete or absent, never half there, whoever is killed meanwhile.
-A folder is written beside its place under another name, forced to disk, and moved in one step."""
+"""Folders that are built once and then only read: complete or absent, never half there, whoever is killed meanwhile."""
 
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from somelab.disk import atomic
 from somelab.errors import ConfigError
 
 if sys.platform != "win32":
@@ -40,9 +38,9 @@ def build_once(root: Path, name: str, build: Callable[[Path], None]) -> Path:
         return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(folder.with_name(f".{folder.name}.lock")):
+        with _locked(folder):
             if not folder.is_dir():
-                _build(folder, build)
+                atomic.write_folder_unless_there(folder, build)
     except OSError as error:
         raise ConfigError(
             VARIABLE,
@@ -53,42 +51,14 @@ def build_once(root: Path, name: str, build: Callable[[Path], None]) -> Path:
     return folder
 
 
-def _build(folder: Path, build: Callable[[Path], None]) -> None:
-    partial = folder.with_name(f".{folder.name}.partial-{os.getpid()}-{secrets.token_hex(4)}")
-    partial.mkdir()
-    try:
-        build(partial)
-        for path in (*partial.iterdir(), partial):
-            _force_to_disk(path)
-        try:
-            partial.rename(folder)
-        except OSError:  # on a file system without locks another process may have been first; its folder is as good
-            if not folder.is_dir():
-                raise
-        _force_to_disk(folder.parent)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-
-
 @contextmanager
-def _locked(path: Path) -> Generator[None]:
-    """Alone among the processes that lock this path. The lock of a killed process is gone, but what it left is not:
+def _locked(folder: Path) -> Generator[None]:
+    """Alone among the processes that build this folder. The lock of a killed process is gone, but what it left is not:
     whoever holds the lock removes that. Without locks (Windows) two processes do the same work, to the same end."""
     if sys.platform == "win32":
         yield
         return
-    with path.open("w") as file:
+    with folder.with_name(f".{folder.name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        for left_over in path.parent.glob(f"{path.stem}.partial-*"):
-            shutil.rmtree(left_over, ignore_errors=True)
+        atomic.clear_leftovers(folder.parent, folder.name)
         yield
-
-
-def _force_to_disk(path: Path) -> None:
-    if sys.platform == "win32" and path.is_dir():  # Windows opens no folders
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
