@@ -69,7 +69,11 @@ def test_what_a_killed_build_left_goes_and_another_build_is_left_alone(tmp_path:
 def test_content_is_on_disk_before_the_folder_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     forced: list[tuple[str, bool]] = []
     place = tmp_path / "prepared" / "x"
+
+    def force(path: Path) -> None:
+        forced.append((path.name, place.exists()))
+
     for name in ("sync_file", "sync_folder"):
-        monkeypatch.setattr(atomic, name, lambda path: forced.append((path.name, place.exists())))
+        monkeypatch.setattr(atomic, name, force)
     build_once(tmp_path, "x", fill)
     assert [(name, there) for name, there in forced if not name.startswith(".")] == [("content", False), ("prepared", True)]
