@@ -67,6 +67,7 @@ def test_arms_that_a_scale_has_made_alike_are_named() -> None:
     (line,) = remark_lines(plan, rows_of(plan, {}))
     assert line.startswith("a3, a5 have one shape here (96/3/16/256/2) and several as presets")
     assert f"- {line}\n" in markdown(plan, rows_of(plan, {}))
+    assert as_record(plan, rows_of(plan, {}))["remarks"] == [line]
     full = series_plan("series-a", "full", (0,))
     assert remark_lines(full, rows_of(full, {})) == []
     rules = series_plan("versions", "micro", (0,))  # alike by intent: one backbone, other rules

@@ -21,7 +21,7 @@ from somelab.view.studies import study_of
 from somelab.view.sweeps import curves_of, sweep_of
 from tests.browser.serving import serving
 from tests.view.builders import append, synthetic_run
-from tests.view.result_builders import LOSSES, write_results
+from tests.view.result_builders import LOSSES, write_results, write_sweep
 
 QUICK = Options(maps=("pca",), tokens=0)
 HALF = 4.302653 * 0.1 / 3**0.5  # t(0.975, 2) * s / sqrt(n)
@@ -63,6 +63,18 @@ def test_arms_hold_the_intervals_of_the_table_and_every_seed(sweep: Sweep) -> No
     assert (z.figures["val_loss"].low, z.figures["val_loss"].values) == (None, [5.0])
     assert z.differences["val_loss"].values == pytest.approx([0.9])
     assert x.sizes == {"d_model": 256, "num_layers": 4, "num_experts": 8, "d_ffn": 1024, "top_k": 2}
+
+
+def test_remarks_of_the_table_are_kept_and_an_older_table_has_none(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path / "widths")
+    table = json.loads((folder / "table.json").read_text())
+    assert table["remarks"] == []
+    (folder / "table.json").write_text(json.dumps({**table, "remarks": ["x, y have one shape here"]}))
+    assert sweep_of(folder, "widths", lambda path: None).remarks == ["x, y have one shape here"]
+    del table["remarks"]
+    (folder / "table.json").write_text(json.dumps(table))
+    older = sweep_of(folder, "widths", lambda path: None)
+    assert (older.problem, older.remarks) == (None, [])
 
 
 def test_the_seeds_own_figures_stand_beside_the_measures_they_are_of(sweep: Sweep) -> None:

@@ -481,6 +481,8 @@ export interface Sweep {
   seeds: number[];
   /** What was set for all arms. */
   settings: Record<string, string>;
+  /** What a reader has to know beside the figures. */
+  remarks: string[];
   measures: ResultMeasure[];
   arms: Arm[];
 }

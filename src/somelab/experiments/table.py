@@ -116,15 +116,21 @@ def markdown(plan: Plan, rows: Sequence[Row]) -> str:
 
 def remark_lines(plan: Plan, rows: Sequence[Row]) -> list[str]:
     """What a reader has to know beside the figures: runs that failed, and arms that the scale has made alike."""
-    lines = [f"{row.arm.name} seed {seed} failed: {reason}" for row in rows for seed, reason in row.failures.items()]
+    failures = [f"{row.arm.name} seed {seed} failed: {reason}" for row in rows for seed, reason in row.failures.items()]
+    return [*failures, *alike_lines(plan)]
+
+
+def alike_lines(plan: Plan) -> list[str]:
+    """Arms whose presets differ in shape, and which have one shape at this scale."""
     alike: dict[str, list[Arm]] = {}
     for arm in plan.arms:
         alike.setdefault(_shape(arm.config), []).append(arm)
-    for shape, arms in alike.items():
-        if len({_shape(preset(arm.preset).config) for arm in arms if arm.preset}) > 1:
-            names = ", ".join(arm.name for arm in arms)
-            lines.append(f"{names} have one shape here ({shape}) and several as presets: what tells these apart is not tested")
-    return lines
+    return [
+        f"{', '.join(arm.name for arm in arms)} have one shape here ({shape}) and several as presets: what tells these apart is "
+        "not tested"
+        for shape, arms in alike.items()
+        if len({_shape(preset(arm.preset).config) for arm in arms if arm.preset}) > 1
+    ]
 
 
 def at_a_glance(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
@@ -166,6 +172,7 @@ def as_record(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:
         "scale": plan.scale,
         "seeds": list(plan.seeds),
         "settings": plan.settings,
+        "remarks": alike_lines(plan),
         "measures": [_measure_record(measure) for measure in (*MEASURES, ENTROPY_MIDDLE) if _is_in(rows, measure)],
         "arms": [
             {

@@ -73,6 +73,8 @@ class Sweep(Part):
     seeds: list[int]
     settings: dict[str, str]
     """What was set for all arms."""
+    remarks: list[str]
+    """What a reader has to know beside the figures."""
     measures: list[ResultMeasure]
     arms: list[Arm]
 

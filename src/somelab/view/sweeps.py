@@ -35,7 +35,7 @@ def sweep_of(folder: Path, sweep_id: str, find_run: FindRun) -> Sweep:
 def not_a_sweep(folder: Path, sweep_id: str, problem: str) -> Sweep:
     return Sweep(
         id=sweep_id, name=folder.name, path=str(folder), problem=problem,
-        title="", scale="", seeds=[], settings={}, measures=[], arms=[],
+        title="", scale="", seeds=[], settings={}, remarks=[], measures=[], arms=[],
     )  # fmt: skip
 
 
@@ -74,6 +74,7 @@ def _sweep(folder: Path, sweep_id: str, table: dict[str, Any], find_run: FindRun
         scale=str(table["scale"]),
         seeds=seeds,
         settings={str(name): str(value) for name, value in table["settings"].items()},
+        remarks=[str(remark) for remark in table.get("remarks", [])],  # tables of earlier versions have none
         measures=[ResultMeasure(**measure) for measure in table["measures"]],
         arms=[_arm(folder, record, records.get(record["base"] or ""), seeds, find_run) for record in records.values()],
     )

@@ -53,6 +53,7 @@ export function ArmTable({ sweep, colour }: TableProps) {
         <span class="end">{ids.length > MOST_COMPARED ? `The first ${MOST_COMPARED} of ${ids.length} runs.` : ids.length ? "" : "Tick arms to lay their runs side by side; a seed's number opens its run."}</span>
       </div>
       {failures.map(({ arm, run }) => <p key={`${arm.name} ${run.seed}`} class="fault">{arm.name} seed {run.seed} failed: {run.failure}</p>)}
+      {sweep.remarks.map((remark) => <p key={remark} class="reading">Note: {remark}.</p>)}
       <Meanings measures={sweep.measures} />
     </>
   );
