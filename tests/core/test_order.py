@@ -90,4 +90,4 @@ def test_the_published_order() -> None:
     published = ["usage", "attraction", "peer_pull", "norm", "decay", "respawn"]
     assert [name for name in names if name in published] == published
     moving = {rule.act.__name__ for rule in ORDER if rule.moves_keys}
-    assert moving == {"attraction", "peer_pull", "repulsion", "step_cap", "norm", "decay", "respawn"}
+    assert moving == {"attraction", "credit", "peer_pull", "repulsion", "step_cap", "norm", "decay", "respawn"}

@@ -41,6 +41,7 @@ WORLDS: dict[str, tuple[list[dict[str, Any]], int]] = {
     "uneven shares": ([{**LIVELY, "pairs": "sparse", "attraction_by": "gate"}, {**LIVELY, "attraction_by": "winner"}], 50),
     "a rank without tokens": ([{**LIVELY, "pairs": "sparse"}, LIVELY], 64),
     "a share of the tokens": ([{**LIVELY, "token_fraction": 0.5}] * 2, 32),
+    "credit": ([{**LIVELY, "credit": 0.03}] * 2, 40),
 }
 
 
@@ -73,6 +74,7 @@ def gather_step(layers: list[SomeLayer], step: int, share: slice) -> list[dict[s
         x_TD = tokens_of(NUM_TOKENS, D_MODEL, seed=step)[share]
         output = layer(x_TD, counted=counted_of(step)[share], token_index=index_T[share])
         gaps.append(smallest_gap(layer, output.routing))
+        layer.credit_(tokens_of(NUM_TOKENS, D_MODEL, seed=1000 + step)[share])
     if dist.is_initialized():
         all_reduce_([layer.statistics for layer in layers])
     return [

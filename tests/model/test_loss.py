@@ -47,6 +47,25 @@ def test_equals_cross_entropy(backbone: str, chunk: int):
     torch.testing.assert_close(ours, head_gradients(model))
 
 
+@pytest.mark.parametrize("chunk", [3, 1000])
+def test_the_error_points_from_what_was_expected_to_the_word_that_came(chunk: int):
+    model, targets = decoder_of(), tokens_of(2, 7, seed=1)
+    counted = torch.ones(2, 7, dtype=torch.bool)
+    counted[1, 4:] = False
+    hidden = torch.randn(2, 7, 24, requires_grad=True)
+    loss = next_token_loss(model, hidden, targets, counted, chunk=chunk, with_error=True)
+    weight, _ = model.head_parameters()
+    expected = weight[targets] - model.head(hidden).softmax(dim=-1) @ weight
+    assert loss.error_BTD is not None
+    assert not loss.error_BTD.requires_grad
+    torch.testing.assert_close(loss.error_BTD, torch.where(counted[..., None], expected, 0.0).detach())
+    (loss.nats * 0.3).backward()  # what is handed out is what backward scales, and stays as it was
+    torch.testing.assert_close(hidden.grad, -0.3 * loss.error_BTD)
+    assert next_token_loss(model, hidden, targets).error_BTD is None
+    with torch.no_grad():
+        assert next_token_loss(model, hidden, targets, with_error=True).error_BTD is None
+
+
 def test_even_guessing_costs_the_logarithm_of_the_vocabulary():
     model = decoder_of()
     with torch.no_grad():

@@ -50,6 +50,8 @@ LIVELY: dict[str, Any] = {
     "gravity.respawn": True,
     "gravity.respawn_threshold": 0.4,
     "gravity.load_bias": 0.01,
+    "gravity.credit": 0.01,
+    "gravity.credit_final": 0.002,
     "gravity.token_fraction": 0.5,
     "gravity.key_ema": 0.5,
     "train.micro_batch_size": 2,

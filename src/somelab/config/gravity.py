@@ -21,6 +21,11 @@ class GravityConfig(Group):
     """Least rate of a key that was chosen in this step, however much it has been used (about 0.005)."""
     attraction_by: Literal["all", "winner", "gate"] = "all"
     """Which of its K experts a query attracts: all alike, the best one only, or each by its gate."""
+    credit: Rate = 0.0
+    """Step of the rule of credit: keys move towards queries that their expert served better than those chosen with it did,
+    and away from those that it served worse. 0: off."""
+    credit_final: Rate | None = None
+    """Anneal credit linearly over the run to this value. None: constant."""
 
     peer_pull: bool = True
     """Switch of rule beta: keys chosen together move towards each other."""

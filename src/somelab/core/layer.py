@@ -12,8 +12,9 @@ from torch.nn import functional as F
 
 from somelab.core.experts import ExpertPool
 from somelab.core.gravity import by_depth
+from somelab.core.gravity.credit import merits
 from somelab.core.keystore import GravityReport, KeyStore
-from somelab.core.router import Router, Routing
+from somelab.core.router import Router, Routing, detached
 from somelab.core.seeded import seeded_linear
 from somelab.core.seeding import generator
 from somelab.core.statistics import RoutingStatistics
@@ -31,6 +32,16 @@ class LayerOutput(NamedTuple):
     """[T, D] the query before normalisation, for the next layer's grounding."""
     routing: Routing
     aux_loss: Tensor
+
+
+class Answered(NamedTuple):
+    """A forward pass whose experts wait to be told how well they served."""
+
+    heard_TD: Tensor
+    routing: Routing
+    step: int
+    counted_T: Tensor | None
+    token_index_T: Tensor | None
 
 
 class SomeLayer(nn.Module):
@@ -65,6 +76,7 @@ class SomeLayer(nn.Module):
         self.collects = True
         """Whether training forwards feed the statistics. Evaluation never does unless `collects_in_eval` is set too."""
         self.collects_in_eval = False
+        self._answered: Answered | None = None
 
     def forward(
         self,
@@ -81,12 +93,15 @@ class SomeLayer(nn.Module):
         routing = self.router(
             x_TD, store.routing_keys_ED, store.load_bias_E, store.query_mean_D, counted_T=counted_T, previous_TD=previous_query
         )
-        mixture_TD = self.experts(self._heard(x_TD, routing), routing.indices_TK, routing.gates_TK) * self.output_gain
+        heard_TD = self._heard(x_TD, routing)
+        mixture_TD = self.experts(heard_TD, routing.indices_TK, routing.gates_TK) * self.output_gain
         if self.mixer is not None:
             mixture_TD = self.mixer(mixture_TD)
         if self._collecting():
             index_T = None if token_index is None else token_index.reshape(-1)
             self.statistics.add_(routing, step=store.step, counted_T=counted_T, token_index_T=index_T)
+            if self.statistics.wants_credit:
+                self._answered = Answered(heard_TD.detach(), detached(routing), store.step, counted_T, index_T)
         return LayerOutput(mixture_TD.view_as(x), routing.raw_queries_TD, routing, routing.aux_loss)
 
     def _heard(self, x_TD: Tensor, routing: Routing) -> Tensor:
@@ -100,6 +115,28 @@ class SomeLayer(nn.Module):
             return False
         # Activation recompute runs forward again inside backward: those are the same tokens, not new ones.
         return torch._C._current_graph_task_id() == -1  # pyright: ignore[reportPrivateUsage]
+
+    @torch.no_grad()
+    def credit_(self, error: Tensor) -> None:
+        """Tell the experts of the last forward pass what their answers were good for. `error`: shaped like x, where the model's
+        output should have moved to; broadcast to all layers alike, so that no gradient passes through any.
+
+        An expert's answer helped as far as it points there: a = <M expert(x), error>, M the mixer."""
+        if self._answered is None:
+            return
+        heard_TD, routing, step, counted_T, token_index_T = self._answered
+        self._answered = None
+        wanted_TD = error.reshape(-1, error.shape[-1]).to(heard_TD.dtype) * self.output_gain
+        if self.mixer is not None:
+            wanted_TD = wanted_TD @ self.mixer.weight.to(heard_TD.dtype)
+        num_tokens, top_k = routing.indices_TK.shape
+        alone_X1 = routing.indices_TK.reshape(-1, 1)
+        answers_XD = self.experts(
+            heard_TD.repeat_interleave(top_k, dim=0), alone_X1, torch.ones_like(alone_X1, dtype=torch.float32)
+        )
+        helpfulness_TK = (answers_XD.view(num_tokens, top_k, -1) * wanted_TD[:, None]).sum(dim=2, dtype=torch.float32)
+        merit_TK = merits(helpfulness_TK, routing.gates_TK)
+        self.statistics.add_credit_(routing, merit_TK, step=step, counted_T=counted_T, token_index_T=token_index_T)
 
     def set_progress_(self, step: int, num_steps: int) -> None:
         """Tell the layer where the run is: top-k warm-up, annealing and decay's warm-up follow it."""
@@ -120,4 +157,5 @@ class SomeLayer(nn.Module):
         Over several ranks, sum the statistics first: `somelab.core.statistics.all_reduce_`."""
         report = self.keystore.apply_(self.statistics)
         self.statistics.zero_()
+        self._answered = None
         return report

@@ -36,6 +36,11 @@ class Routing(NamedTuple):
     """Entropy band and balancing loss, weighted; a zero where both are off."""
 
 
+def detached(routing: Routing) -> Routing:
+    """The same without the graph that made it, to be kept beyond its backward."""
+    return Routing(*(part.detach() for part in routing))
+
+
 class Router(nn.Module):
     """A query network and what follows it. `num_active` experts answer per token: K, or fewer during the warm-up."""
 

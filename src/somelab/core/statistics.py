@@ -1,8 +1,9 @@
 """What forward collects and gravity needs: n, m, S, C over the tokens of one optimizer step that carry loss.
 
 All of it adds up, so micro-batches are additions and ranks are one sum. Beside the four: the weight and sum that
-attraction follows (they equal n and S unless only winners or gates count), the sum of raw queries (for centring), and a
-few queries of the step (for rebirth), chosen by each token's own draw so that any split of the batch keeps the same ones.
+attraction follows (they equal n and S unless only winners or gates count), the sum of queries by merit (for credit, added
+when the error is known), the sum of raw queries (for centring), and a few queries of the step (for rebirth), chosen by each
+token's own draw so that any split of the batch keeps the same ones.
 Shape letters: T tokens, D model width, E experts, K experts per token, Q kept queries."""
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class RoutingStatistics(nn.Module):
     mass_E: Tensor
     pull_weight_E: Tensor
     pull_sum_ED: Tensor
+    credit_ED: Tensor
     raw_query_sum_D: Tensor
     num_tokens: Tensor
     gate_entropy: Tensor
@@ -67,6 +69,7 @@ class RoutingStatistics(nn.Module):
         super().__init__()
         self.config, self.seed, self.layer, self.centre = config, seed, layer, centre
         self.wants_queries = moving and config.attraction and (config.alpha > 0 or config.alpha_floor > 0)
+        self.wants_credit = moving and config.credit > 0
         self.wants_pairs = moving and config.peer_pull and max(config.beta, config.beta_final or 0.0) > 0
         self.wants_kept = moving and config.respawn
         self.additive: list[str] = []
@@ -77,6 +80,7 @@ class RoutingStatistics(nn.Module):
         self._add_buffer("raw_query_sum_D", d_model if centre else 0)
         self._add_buffer("pull_weight_E", num_experts if self.wants_queries else 0)
         self._add_buffer("pull_sum_ED", num_experts if self.wants_queries else 0, d_model)
+        self._add_buffer("credit_ED", num_experts if self.wants_credit else 0, d_model)
         self.kept = KeptQueries(num_experts, d_model)
         sparse = config.pairs == "sparse" or (config.pairs == "auto" and num_experts > DENSE_UP_TO)
         self.pairs = PairCounts(num_experts if self.wants_pairs else 0, sparse=sparse)
@@ -120,6 +124,17 @@ class RoutingStatistics(nn.Module):
             self.pairs.add_(indices_TK, weight_T)
         if self.wants_kept:
             self._keep_queries_(routing.queries_TD.detach(), weight_T, step, token_index_T)
+
+    @torch.no_grad()
+    def add_credit_(
+        self, routing: Routing, merit_TK: Tensor, *, step: int, counted_T: Tensor | None, token_index_T: Tensor | None
+    ) -> None:
+        """Add what the experts of one forward pass have earned, once it is known."""
+        weight_T = self._weights(routing, step, counted_T, token_index_T)
+        merit_TK = merit_TK if weight_T is None else merit_TK * weight_T[:, None]
+        queries_TD = routing.queries_TD.detach()
+        for slot in range(merit_TK.shape[1]):
+            self.credit_ED.index_add_(0, routing.indices_TK[:, slot], queries_TD * merit_TK[:, slot, None])
 
     def _weights(self, routing: Routing, step: int, counted_T: Tensor | None, token_index_T: Tensor | None) -> Tensor | None:
         """1 for tokens that count, 0 for others; None: all count."""

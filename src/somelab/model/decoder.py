@@ -195,6 +195,16 @@ class Decoder(nn.Module):
         for layer in self.some_layers():
             layer.set_progress_(step, num_steps)
 
+    @property
+    def wants_credit(self) -> bool:
+        """Whether any layer's keys move by what its experts were good for."""
+        return any(layer.statistics.wants_credit for layer in self.some_layers())
+
+    def credit_(self, error_BTD: Tensor) -> None:
+        """Tell the experts of the last forward pass, in all layers, where the hidden states should have moved to."""
+        for layer in self.some_layers():
+            layer.credit_(error_BTD)
+
     def apply_gravity_(self, group: dist.ProcessGroup | None = None) -> list[GravityReport | None]:
         """Move the keys of all layers, after backward, once per optimizer step. One collective sums all statistics."""
         layers = self.some_layers()

@@ -24,22 +24,39 @@ class LossSum(NamedTuple):
     nats: Tensor
     """Sum over the counted tokens, fp32, with gradient."""
     num_tokens: int
+    error_BTD: Tensor | None = None
+    """Where the hidden states should have moved to: the head's vector of the word that came, less the mean of those that were
+    expected. Zero for tokens that do not count; None where no gradient is wanted."""
 
 
 def next_token_loss(
-    model: Decoder, hidden_BTD: Tensor, targets_BT: Tensor, counted_BT: Tensor | None = None, chunk: int = TOKENS_PER_CHUNK
+    model: Decoder,
+    hidden_BTD: Tensor,
+    targets_BT: Tensor,
+    counted_BT: Tensor | None = None,
+    chunk: int = TOKENS_PER_CHUNK,
+    *,
+    with_error: bool = False,
 ) -> LossSum:
     """Sum of -log p(target) over the tokens that count (None: all). `targets_BT` is already shifted: target t follows token t."""
     hidden_ND, targets_N = hidden_BTD.flatten(0, -2), targets_BT.flatten()
+    counted_N: Tensor | None = None
     if counted_BT is not None and not bool(counted_BT.all()):
         counted_N = counted_BT.flatten().nonzero()[:, 0]
         hidden_ND, targets_N = hidden_ND.index_select(0, counted_N), targets_N.index_select(0, counted_N)
     weight_VD, bias_V = model.head_parameters()
     if torch.is_grad_enabled():
-        nats = _ChunkedCrossEntropy.apply(hidden_ND, targets_N, weight_VD, bias_V, chunk)
-    else:
-        nats = _sweep(hidden_ND, targets_N, weight_VD, bias_V, chunk, None).sum()
-    return LossSum(nats, targets_N.numel())
+        nats, slope_ND = _ChunkedCrossEntropy.apply(hidden_ND, targets_N, weight_VD, bias_V, chunk)
+        return LossSum(nats, targets_N.numel(), _error(hidden_BTD, slope_ND, counted_N) if with_error else None)
+    return LossSum(_sweep(hidden_ND, targets_N, weight_VD, bias_V, chunk, None).sum(), targets_N.numel())
+
+
+@torch.no_grad()
+def _error(hidden_BTD: Tensor, slope_ND: Tensor, counted_N: Tensor | None) -> Tensor:
+    if counted_N is None:
+        return -slope_ND.view_as(hidden_BTD)
+    error_TD = torch.zeros_like(hidden_BTD).flatten(0, -2)
+    return error_TD.index_copy_(0, counted_N, -slope_ND.to(error_TD.dtype)).view_as(hidden_BTD)
 
 
 @torch.no_grad()
@@ -91,16 +108,21 @@ def _nats_of_chunk(
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
-    """The sum of nats as one node of the graph. Its gradients exist before backward, which only scales them."""
+    """The sum of nats as one node of the graph. Its gradients exist before backward, which only scales them: that of the hidden
+    states is handed out beside the sum."""
 
     @staticmethod
-    def forward(ctx: Any, hidden_ND: Tensor, targets_N: Tensor, weight_VD: Tensor, bias_V: Tensor | None, chunk: int) -> Tensor:
+    def forward(
+        ctx: Any, hidden_ND: Tensor, targets_N: Tensor, weight_VD: Tensor, bias_V: Tensor | None, chunk: int
+    ) -> tuple[Tensor, Tensor]:
         gradients = _Gradients(hidden_ND, weight_VD, bias_V) if any(ctx.needs_input_grad) else None
         nats_N = _sweep(hidden_ND, targets_N, weight_VD, bias_V, chunk, gradients)
         if gradients is not None:
             ctx.save_for_backward(gradients.hidden_ND, gradients.weight_VD, gradients.bias_V)
             ctx.dtypes = hidden_ND.dtype, weight_VD.dtype, None if bias_V is None else bias_V.dtype
-        return nats_N.sum()
+        slope_ND = hidden_ND.new_zeros(0) if gradients is None else gradients.hidden_ND
+        ctx.mark_non_differentiable(slope_ND)
+        return nats_N.sum(), slope_ND
 
     @staticmethod
     @once_differentiable

@@ -57,8 +57,11 @@ class TrainingLoss(nn.Module):
             token_index_BT=batch.token_index_BT,
             hidden_only=True,
         )
-        nats = next_token_loss(self.decoder, output.hidden_BTD, batch.targets_BT, batch.counted_BT).nats
-        return nats, output.aux_loss
+        wants = self.decoder.wants_credit
+        loss = next_token_loss(self.decoder, output.hidden_BTD, batch.targets_BT, batch.counted_BT, with_error=wants)
+        if loss.error_BTD is not None:
+            self.decoder.credit_(loss.error_BTD)
+        return loss.nats, output.aux_loss
 
 
 @dataclass(frozen=True)

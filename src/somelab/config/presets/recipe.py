@@ -33,6 +33,9 @@ PARTS: Settings = {
     "gravity.respawn": False,
 }
 
+# Keys that go where their experts are of use, in place of where they are asked for. The step ends at 0 with the learning rate.
+CREDIT: Settings = {"gravity.attraction": False, "gravity.credit": 0.1, "gravity.credit_final": 0.0}
+
 
 def some() -> Preset:
     """Laptop size: half as many trained weights as v7 at small scale, on text that is always there, in five minutes."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from somelab.core.gravity.attraction import attraction
 from somelab.core.gravity.centring import centring
+from somelab.core.gravity.credit import credit
 from somelab.core.gravity.decay import decay
 from somelab.core.gravity.load_bias import load_bias
 from somelab.core.gravity.norm import norm
@@ -38,6 +39,7 @@ ORDER: list[Rule] = [
     Rule(centring, moves_keys=False),
     Rule(load_bias, moves_keys=False),
     Rule(attraction),
+    Rule(credit),
     Rule(peer_pull),
     Rule(repulsion),
     Rule(step_cap),

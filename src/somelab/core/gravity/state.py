@@ -50,9 +50,16 @@ class Moment:
     @property
     def beta(self) -> float:
         """Rate of peer-pull here and now: annealed over the run, scaled over the depth."""
-        start, final = self.settings.beta, self.settings.beta_final
-        beta = start if final is None else start + (final - start) * self.progress
+        beta = self._annealed(self.settings.beta, self.settings.beta_final)
         return beta * by_depth(self.settings.beta_layers, self.layer, self.num_layers)
+
+    @property
+    def credit(self) -> float:
+        """Step of the rule of credit now: annealed over the run."""
+        return self._annealed(self.settings.credit, self.settings.credit_final)
+
+    def _annealed(self, start: float, final: float | None) -> float:
+        return start if final is None else start + (final - start) * self.progress
 
     def extra(self, name: str, default: float = 0.0) -> float:
         """The rate of a rule that is not part of the settings tree (`gravity.extra`)."""

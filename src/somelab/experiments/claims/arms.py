@@ -78,6 +78,12 @@ PUBLISHED_GRAVITY: Settings = {
 # The recipe with no gradient through the choice: many keys, that move fast enough to follow what is learned beside them.
 BLIND: Settings = {**RECIPE, **times(4, "experts.num_experts"), "router.gradient": False, "gravity.alpha": 0.01}
 
+
+def _many(factor: float, settings: Settings) -> ArmRecipe:
+    """The recipe with so many times the frozen experts."""
+    return ArmRecipe({**RECIPE, **times(factor, "experts.num_experts"), **settings})
+
+
 ARMS: dict[str, ArmRecipe] = {
     "base": ArmRecipe(probes=("gravity-cost", "domain-shift")),
     # backbone
@@ -160,6 +166,12 @@ ARMS: dict[str, ArmRecipe] = {
     "recipe-gains": ArmRecipe({**RECIPE, "experts.trainability": "gains"}),
     "recipe-one-expert": ArmRecipe({**RECIPE, "experts.num_experts": 1, "experts.top_k": 1, "experts.d_ffn": active_width}),
     "recipe-experts-x4": ArmRecipe({**RECIPE, **times(4, "experts.num_experts")}),
+    "credit": ArmRecipe({**RECIPE, **recipe.CREDIT}),
+    "credit-x4": _many(4, recipe.CREDIT),
+    "credit-x16": _many(16, recipe.CREDIT),
+    "fixed-x4": _many(4, FIXED),
+    "fixed-x16": _many(16, FIXED),
+    "gradient-x4": _many(4, {"gravity.keys": "gradient"}),
     "recipe-blind": ArmRecipe(BLIND),
     "recipe-blind-fast-keys": ArmRecipe({**BLIND, "gravity.alpha": 0.03}),
     "recipe-blind-fixed-keys": ArmRecipe({**BLIND, **FIXED}),

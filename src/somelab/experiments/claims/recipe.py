@@ -12,8 +12,8 @@ BLIND = (
 )
 
 
-def three_percent_below(other: str) -> Test:
-    return Test(f"bits_per_byte: recipe - 0.97 x {other}", "bits_per_byte", {"recipe": 1.0, other: -0.97}, "below", 0.001)
+def three_percent_below(other: str, arm: str = "recipe") -> Test:
+    return Test(f"bits_per_byte: {arm} - 0.97 x {other}", "bits_per_byte", {arm: 1.0, other: -0.97}, "below", 0.001)
 
 
 CLAIMS = (
