@@ -14,6 +14,7 @@ from torch import Tensor
 
 from somelab.config import GravityConfig, RouterConfig
 from somelab.core.gravity import KeyState, Moment, Rule, apply_rules
+from somelab.core.gravity.credit import merits
 from somelab.core.gravity.smoothing import smoothing
 from somelab.core.router import Router, Routing
 from somelab.core.statistics import RoutingStatistics
@@ -57,9 +58,13 @@ class World:
         state = self.state
         return self.router(tokens_TD, state.routing_keys_ED, state.load_bias_E, state.query_mean_D)
 
-    def read(self, tokens_TD: Tensor) -> Glimpse:
+    def read(self, tokens_TD: Tensor, helpfulness_TE: Tensor | None = None) -> Glimpse:
+        """`helpfulness_TE`: what each expert's answer would be worth to each token, for the rule of credit."""
         routing = self.route(tokens_TD)
         self.statistics.add_(routing, step=self.step, counted_T=None, token_index_T=None)
+        if helpfulness_TE is not None:
+            merit_TK = merits(helpfulness_TE.gather(1, routing.indices_TK), routing.gates_TK)
+            self.statistics.add_credit_(routing, merit_TK, step=self.step, counted_T=None, token_index_T=None)
         now = Moment(self.settings, 0, 1, self.step, 0.0, 0, self.state.keys_ED)
         self.state = apply_rules(self.state, self.statistics, now, self.rules)
         glimpse = Glimpse(self.state, routing, self.statistics.count_E.clone())

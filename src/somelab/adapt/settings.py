@@ -95,6 +95,8 @@ def gravity_of(config: Config, rules: tuple[str, ...]) -> GravityConfig:
     changes: dict[str, Any] = {
         "keys": "moved",
         "attraction": "attraction" in rules,
+        "credit": 0.0,  # nobody broadcasts an error here
+        "credit_final": None,
         "peer_pull": "peer_pull" in rules,
         "beta": run.beta if run.beta_final is None else run.beta_final,
         "beta_final": None,

@@ -1,4 +1,5 @@
-"""The recipe that works: frozen experts between a trained view and a trained mixer, found by measurement and not in the seeds.
+"""The recipe that works: frozen experts between a trained view and a trained mixer, and keys that move by credit.
+Found by measurement, and not in the seeds.
 The search, losers included, is in lab/LOG.md; what each part is worth, in docs/guides/recipe.md."""
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from somelab.config.versions import Settings
 
 SOURCE = "not in the seeds; lab/LOG.md"
 
-# What makes the recipe, apart from sizes, data and the length of a run.
+# What makes the recipe, apart from sizes, data and the length of a run, and from credit, which goes on top of it.
 PARTS: Settings = {
     # Experts are asked the query: the query network is trained through what they answer, not through their gates alone.
     "router.kind": "linear",
@@ -47,12 +48,13 @@ def some() -> Preset:
         version="v7",
         filled={
             **PARTS,
+            **CREDIT,
             "model.d_model": 256,
             "model.num_layers": 4,
             "model.num_heads": 8,
             "model.seq_len": 256,
             "model.vocab_size": 4096,
-            "experts.num_experts": 32,
+            "experts.num_experts": 128,
             "experts.d_ffn": 256,
             "experts.top_k": 4,
             "data.source": "builtin",
