@@ -11,10 +11,10 @@ from somelab.adapt import Adaptation, AdaptationSettings
 from somelab.adapt.chunks import chunks
 from somelab.adapt.mode import nats_of
 from somelab.adapt.score import total
-from somelab.adapt.settings import GRAVITY_RULES
+from somelab.adapt.settings import GRAVITY_RULES, USUAL_CREDIT
 from somelab.core.layer import SomeLayer
 from somelab.errors import ConfigError, SomelabError
-from somelab.model import Decoder
+from somelab.model import Decoder, next_token_loss
 from tests.adapt.builders import KINDS, batches_of, rows_of_kind, stream_of
 from tests.model.builders import assert_bit_equal, buffers_of, decoder_of
 
@@ -246,3 +246,35 @@ def test_adapting_adds_no_pass_and_few_operations() -> None:
         counts.append(counter.get_total_flops())
         assert passes == 8
     assert counts[0] <= counts[1] <= 1.1 * counts[0]
+
+
+def test_credit_while_reading_is_that_of_training() -> None:
+    """What the experts of a pass earn is the same number, told by the loss of training or by what has been read."""
+    model = decoder_of(router={"kind": "linear"}, gravity={"credit": 0.1}).eval()
+    (batch,) = batches_of(rows_of_kind("random", 6), 6)
+    for layer in model.some_layers():
+        layer.collects_in_eval = True
+    output = model(batch.tokens_BT, counted_BT=batch.counted_BT, token_index_BT=batch.token_index_BT, hidden_only=True)
+    loss = next_token_loss(model, output.hidden_BTD.detach().requires_grad_(), batch.targets_BT, batch.counted_BT, with_error=True)
+    assert loss.error_BTD is not None
+    model.credit_(loss.error_BTD)
+    wanted = [layer.statistics.credit_ED.clone() for layer in model.some_layers()]
+    assert all(credit_ED.any() for credit_ED in wanted)
+    for layer in model.some_layers():
+        layer.collects_in_eval = False
+    with model.adapting(rules=("credit",), every=10_000) as adaptation:
+        list(adaptation.read([batch]))
+        for place, credit_ED in zip(adaptation.places, wanted, strict=True):
+            torch.testing.assert_close(place.seen.credit_ED, credit_ED, rtol=1e-4, atol=1e-5)
+
+
+def test_credit_moves_keys_by_its_step_and_the_rules_of_the_run_name_it() -> None:
+    model = decoder_of(router={"kind": "linear"}, gravity={"credit": 0.1, "attraction": False, "peer_pull": False, "decay": False})
+    assert AdaptationSettings().resolved(model.config) == ("credit",)
+    before = keys_of(model)
+    with model.adapting(every=40, rate=2.0) as adaptation:
+        next(iter(adaptation.read(stream_of())))
+        tokens_of_a_step = model.config.train.batch_size * model.config.model.seq_len
+        step = 2.0 * USUAL_CREDIT * 40 / tokens_of_a_step
+        moved = torch.stack([(now - then).norm(dim=1) for now, then in zip(keys_of(model), before, strict=True)])
+    assert moved.max() == pytest.approx(step, rel=1e-2)

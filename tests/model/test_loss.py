@@ -15,6 +15,7 @@ from torch import Tensor
 from torch.profiler import ProfilerActivity, profile
 
 from somelab.model import Decoder, next_token_loss, token_nats
+from somelab.model.loss import token_nats_and_errors
 from tests.model.builders import VOCABULARY, decoder_of, tokens_of
 
 
@@ -64,6 +65,9 @@ def test_the_error_points_from_what_was_expected_to_the_word_that_came(chunk: in
     assert next_token_loss(model, hidden, targets).error_BTD is None
     with torch.no_grad():
         assert next_token_loss(model, hidden, targets, with_error=True).error_BTD is None
+    nats, errors = token_nats_and_errors(model, hidden, targets, chunk=chunk)
+    torch.testing.assert_close(nats, token_nats(model, hidden, targets))
+    torch.testing.assert_close(errors, expected.detach())
 
 
 def test_even_guessing_costs_the_logarithm_of_the_vocabulary():

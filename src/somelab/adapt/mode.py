@@ -30,7 +30,7 @@ from somelab.core.statistics import RoutingStatistics
 from somelab.data.batch import Batch
 from somelab.errors import ConfigError, SomelabError
 from somelab.model import Decoder
-from somelab.model.loss import token_nats
+from somelab.model.loss import token_nats, token_nats_and_errors
 from somelab.train.padding import attended_documents
 from somelab.train.precision import autocast, resolve
 
@@ -79,15 +79,20 @@ class LayerPlace:
         self.temperature = TemperatureLever(layer) if "temperature" in rules else None
         self.gain = GainLever(layer) if "gain" in rules else None
         self.routing: Routing | None = None
+        self.heard_TD: Tensor | None = None
+        """What the experts of the last pass were given."""
         known = float(store.usage_E.sum())
         self.usage_scale = settings.every * layer.router.top_k / known if known > 0 else 1.0
         """Usage is counted per update here and per step in the store: the rules see it multiplied by this."""
 
-    def see_(self, batch: Batch, selected_BT: Tensor, step: int) -> None:
+    def see_(self, batch: Batch, selected_BT: Tensor, step: int, error_BTD: Tensor | None) -> None:
         """Add a pass to the statistics, with the tokens that may move keys."""
         if self.moves and self.routing is not None:
             selected_T, index_T = selected_BT.reshape(-1), batch.token_index_BT.reshape(-1)
             self.seen.add_(self.routing, step=step, counted_T=selected_T, token_index_T=index_T)
+            if error_BTD is not None and self.heard_TD is not None:
+                merit_TK = self.layer.merits(error_BTD, self.heard_TD, self.routing)
+                self.seen.add_credit_(self.routing, merit_TK, step=step, counted_T=selected_T, token_index_T=index_T)
 
     def reward_(self, advantage_N: Tensor, selected_BT: Tensor) -> None:
         for lever in (self.temperature, self.gain):
@@ -152,6 +157,9 @@ class Adaptation:
         model.eval()
         self.places = [LayerPlace(layer, self) for layer in model.some_layers()]
         self._hooks = [place.layer.router.register_forward_hook(self._hook(place)) for place in self.places]
+        if "credit" in self.rules:
+            self._hooks += [place.layer.experts.register_forward_pre_hook(self._listener(place)) for place in self.places]
+        self._error_BTD: Tensor | None = None
         self._mask, self._pace = TokenMask(self.settings.mask), Pace(self.settings.schedule, self.settings.rate)
         self._scale = steps_per_update(model.config, self.settings.every)
         rewarded = any(rule in self.rules for rule in ("temperature", "gain"))
@@ -186,6 +194,13 @@ class Adaptation:
             return None if place.gain is None else place.gain.act(routing)
 
         return routed
+
+    def _listener(self, place: LayerPlace) -> Callable[..., None]:
+        def heard(experts: Any, inputs: tuple[Tensor, ...]) -> None:
+            if self._capturing:
+                place.heard_TD = inputs[0]
+
+        return heard
 
     @torch.no_grad()
     def read(self, batches: Iterable[Batch], max_tokens: int | None = None) -> Iterator[Reading]:
@@ -266,7 +281,10 @@ class Adaptation:
         """Nats of every token, without and with the memory of words. Nothing moves here."""
         self._capturing = (capturing and any(rule != "cache" for rule in self.rules)) or "memory" in self.rules
         try:
-            nats_BT = nats_of(self.model, batch, self.dtype)
+            if capturing and "credit" in self.rules:
+                nats_BT, self._error_BTD = nats_and_errors_of(self.model, batch, self.dtype)
+            else:
+                nats_BT = nats_of(self.model, batch, self.dtype)
         finally:
             self._capturing = False
         if self.memory is None:
@@ -289,7 +307,7 @@ class Adaptation:
             targets_N, nats_N = batch.targets_BT[selected_BT], nats_BT[selected_BT]
             advantage_N = self._expectation.advantage(nats_N, targets_N) if self._expectation else None
             for place in self.places:
-                place.see_(batch, selected_BT, self.num_updates)
+                place.see_(batch, selected_BT, self.num_updates, self._error_BTD)
                 if advantage_N is not None:
                     place.reward_(advantage_N, selected_BT)
             if self.memory is not None:
@@ -297,8 +315,9 @@ class Adaptation:
         self._forget_routings_()
 
     def _forget_routings_(self) -> None:
+        self._error_BTD = None
         for place in self.places:
-            place.routing = None
+            place.routing = place.heard_TD = None
 
     def _update_(self) -> None:
         """The end of an interval: what has been noted since the last one moves what is to move."""
@@ -329,8 +348,18 @@ def passes(batch: Batch) -> list[Batch]:
 def nats_of(model: Decoder, batch: Batch, dtype: torch.dtype) -> Tensor:
     """-log p of every token, [B, T]. The model is in evaluation mode, and stays as it is."""
     with autocast(dtype, batch.tokens_BT.device):
-        output = model(batch.tokens_BT, documents_BT=attended_documents(batch, padding_in_loss=False), hidden_only=True)
-        return token_nats(model, output.hidden_BTD, batch.targets_BT)
+        return token_nats(model, _hidden(model, batch), batch.targets_BT)
+
+
+@torch.no_grad()
+def nats_and_errors_of(model: Decoder, batch: Batch, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """The same with what the hidden states should have moved to, [B, T, D]: the error that credit broadcasts."""
+    with autocast(dtype, batch.tokens_BT.device):
+        return token_nats_and_errors(model, _hidden(model, batch), batch.targets_BT)
+
+
+def _hidden(model: Decoder, batch: Batch) -> Tensor:
+    return model(batch.tokens_BT, documents_BT=attended_documents(batch, padding_in_loss=False), hidden_only=True).hidden_BTD
 
 
 def score_of(nats_BT: Tensor, batch: Batch) -> Score:

@@ -10,7 +10,7 @@ from typing import Any
 from somelab.config import Config, GravityConfig
 from somelab.errors import ConfigError, nearest
 
-GRAVITY_RULES = ("attraction", "peer_pull", "repulsion", "decay", "respawn", "load_bias", "centring")
+GRAVITY_RULES = ("attraction", "credit", "peer_pull", "repulsion", "decay", "respawn", "load_bias", "centring")
 """Rules of the core, each switchable here whether or not the run was trained with it."""
 OTHER_RULES = ("temperature", "gain", "memory", "cache")
 """What else can move without gradients: gate temperatures, a gain per expert, a memory of words for each expert, and, as a
@@ -23,6 +23,8 @@ KEPT = {*GRAVITY_RULES}
 
 # Rates of rules that the run was trained without.
 USUAL_LOAD_BIAS, USUAL_REPULSION, USUAL_PERCENTILE = 0.001, 0.01, 0.05
+USUAL_CREDIT = 0.01
+"""Step of credit while reading, whatever it was in training, where it falls from a first step to a last."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ def _trained_with(config: Config) -> set[str]:
     gravity = config.gravity
     on = {
         "attraction": gravity.attraction,
+        "credit": gravity.credit > 0,
         "peer_pull": gravity.peer_pull,
         "repulsion": gravity.repulsion > 0,
         "decay": gravity.decay,
@@ -95,7 +98,7 @@ def gravity_of(config: Config, rules: tuple[str, ...]) -> GravityConfig:
     changes: dict[str, Any] = {
         "keys": "moved",
         "attraction": "attraction" in rules,
-        "credit": 0.0,  # nobody broadcasts an error here
+        "credit": USUAL_CREDIT if "credit" in rules else 0.0,
         "credit_final": None,
         "peer_pull": "peer_pull" in rules,
         "beta": run.beta if run.beta_final is None else run.beta_final,
@@ -128,6 +131,7 @@ def paced(gravity: GravityConfig, pace: float) -> GravityConfig:
     return gravity.model_copy(
         update={
             "alpha": gravity.alpha * pace,
+            "credit": gravity.credit * pace,
             "beta": gravity.beta * pace,
             "repulsion": gravity.repulsion * pace,
             "delta": min(1.0, gravity.delta * pace),

@@ -119,24 +119,27 @@ class SomeLayer(nn.Module):
     @torch.no_grad()
     def credit_(self, error: Tensor) -> None:
         """Tell the experts of the last forward pass what their answers were good for. `error`: shaped like x, where the model's
-        output should have moved to; broadcast to all layers alike, so that no gradient passes through any.
-
-        An expert's answer helped as far as it points there: a = <M expert(x), error>, M the mixer."""
+        output should have moved to; broadcast to all layers alike, so that no gradient passes through any."""
         if self._answered is None:
             return
         heard_TD, routing, step, counted_T, token_index_T = self._answered
         self._answered = None
+        merit_TK = self.merits(error, heard_TD, routing)
+        self.statistics.add_credit_(routing, merit_TK, step=step, counted_T=counted_T, token_index_T=token_index_T)
+
+    @torch.no_grad()
+    def merits(self, error: Tensor, heard_TD: Tensor, routing: Routing) -> Tensor:
+        """[T, K] what each expert did for a token beyond the mean of those that answered: an answer helps as far as it points at
+        the error, a = <M expert(x), error>, M the mixer. `heard_TD`: what the experts were given."""
         wanted_TD = error.reshape(-1, error.shape[-1]).to(heard_TD.dtype) * self.output_gain
         if self.mixer is not None:
             wanted_TD = wanted_TD @ self.mixer.weight.to(heard_TD.dtype)
         num_tokens, top_k = routing.indices_TK.shape
-        alone_X1 = routing.indices_TK.reshape(-1, 1)
-        answers_XD = self.experts(
-            heard_TD.repeat_interleave(top_k, dim=0), alone_X1, torch.ones_like(alone_X1, dtype=torch.float32)
-        )
+        # X: a row for each expert of each token.
+        alone_X1, full_X1 = routing.indices_TK.reshape(-1, 1), torch.ones_like(routing.gates_TK).reshape(-1, 1)
+        answers_XD = self.experts(heard_TD.repeat_interleave(top_k, dim=0), alone_X1, full_X1)
         helpfulness_TK = (answers_XD.view(num_tokens, top_k, -1) * wanted_TD[:, None]).sum(dim=2, dtype=torch.float32)
-        merit_TK = merits(helpfulness_TK, routing.gates_TK)
-        self.statistics.add_credit_(routing, merit_TK, step=step, counted_T=counted_T, token_index_T=token_index_T)
+        return merits(helpfulness_TK, routing.gates_TK)
 
     def set_progress_(self, step: int, num_steps: int) -> None:
         """Tell the layer where the run is: top-k warm-up, annealing and decay's warm-up follow it."""

@@ -66,12 +66,25 @@ def token_nats(model: Decoder, hidden_BTD: Tensor, targets_BT: Tensor, chunk: in
     return _sweep(hidden_BTD.flatten(0, -2), targets_BT.flatten(), weight_VD, bias_V, chunk, None).view(targets_BT.shape)
 
 
-class _Gradients:
-    """Gradients of the sum of nats, filled chunk by chunk. The head's add up in fp32, whatever the products run in."""
+@torch.no_grad()
+def token_nats_and_errors(
+    model: Decoder, hidden_BTD: Tensor, targets_BT: Tensor, chunk: int = TOKENS_PER_CHUNK
+) -> tuple[Tensor, Tensor]:
+    """The same with the error of every token, as in `LossSum.error_BTD`: what reading without gradients can learn from."""
+    weight_VD, bias_V = model.head_parameters()
+    hidden_ND = hidden_BTD.flatten(0, -2)
+    slopes = _Gradients(hidden_ND, None, None)
+    nats_N = _sweep(hidden_ND, targets_BT.flatten(), weight_VD, bias_V, chunk, slopes)
+    return nats_N.view(targets_BT.shape), -slopes.hidden_ND.view_as(hidden_BTD)
 
-    def __init__(self, hidden_ND: Tensor, weight_VD: Tensor, bias_V: Tensor | None) -> None:
+
+class _Gradients:
+    """Gradients of the sum of nats, filled chunk by chunk. The head's add up in fp32, whatever the products run in; without a
+    weight and a bias, they are left out."""
+
+    def __init__(self, hidden_ND: Tensor, weight_VD: Tensor | None, bias_V: Tensor | None) -> None:
         self.hidden_ND = torch.empty_like(hidden_ND)
-        self.weight_VD = torch.zeros_like(weight_VD, dtype=torch.float32)
+        self.weight_VD = None if weight_VD is None else torch.zeros_like(weight_VD, dtype=torch.float32)
         self.bias_V = None if bias_V is None else torch.zeros_like(bias_V, dtype=torch.float32)
 
 
@@ -103,7 +116,8 @@ def _nats_of_chunk(
         gradients.bias_V += slopes_NV.sum(dim=0)
     slopes_NV = slopes_NV.to(states_ND.dtype)
     gradients.hidden_ND[rows] = slopes_NV @ head_VD
-    gradients.weight_VD += slopes_NV.T @ states_ND
+    if gradients.weight_VD is not None:
+        gradients.weight_VD += slopes_NV.T @ states_ND
     return nats_N
 
 
