@@ -115,9 +115,11 @@ def test_a_claim_says_all_that_a_reader_needs(claim: object) -> None:
 
 def test_claims_about_adaptation_have_arms_that_measure_it() -> None:
     reading = {arm for arm, recipe in ARMS.items() if shift_probe.NAME in recipe.probes}
-    assert reading == {"base", "fixed-keys", "dense-equal", "tokens-fixed", "tokens-tamed-gravity"}
+    assert reading == {"base", "fixed-keys", "dense-equal", "tokens-fixed", "tokens-tamed-gravity", "credit-x4"}
     about = [claim for claim in CLAIMS.values() if claim.reads_shift]
-    assert about == list(TOPICS["Adaptation"])
+    by_credit = [claim for claim in TOPICS["Keys that move by credit"] if claim.reads_shift]
+    assert len(by_credit) == 4
+    assert about == [*TOPICS["Adaptation"], *by_credit]
     for claim in about:
         assert set(claim.arms) <= reading
         for test in claim.tests:
@@ -171,6 +173,9 @@ EQUAL = [
     ("recipe", "recipe-fixed-keys"),
     ("recipe", "recipe-experts-x4"),
     ("recipe-blind-fast-keys", "recipe-blind-fixed-keys"),
+    ("credit-x4", "fixed-x4"),
+    ("credit-x16", "credit"),
+    ("credit-x4", "recipe-dense"),
 ]
 
 

@@ -34,8 +34,9 @@ class Arguments:
     both: bool = False
     """Read both ways, one after the other: what is done without any of the three."""
     rules: Annotated[str | None, tyro.conf.arg(metavar="RULE,...", help_behavior_hint="")] = None
-    """What moves: attraction, peer_pull, repulsion, decay, respawn, load_bias, centring (keys and how they are found), temperature,
-    gain, memory (of words, per expert), cache (of words, one for all; no part of SoME). Without it: the rules of the run."""
+    """What moves: attraction, credit, peer_pull, repulsion, decay, respawn, load_bias, centring (keys and how they are found),
+    temperature, gain, memory (of words, per expert), cache (of words, one for all; no part of SoME). Without it: the rules of the
+    run."""
     rate: Annotated[float, tyro.conf.arg(metavar="X")] = 1.0
     """Pace of the rules; 1: as in training, per token."""
     schedule: Annotated[str, tyro.conf.arg(metavar="NAME")] = "constant"

@@ -25,7 +25,7 @@ GAINS = Test(
 )
 
 
-def _lower(arm: str, way: str, other: str, smallest: float = MATTERS) -> Test:
+def lower_on_new_text(arm: str, way: str, other: str, smallest: float = MATTERS) -> Test:
     """One way of reading the new text ends lower than another, of the same run."""
     contrast = {arm: 1.0, f"{arm}:shift_loss_{other}": -1.0}
     return Test(f"loss on the new text of {arm}: {way} - {other}", f"shift_loss_{way}", contrast, "below", smallest)
@@ -48,21 +48,21 @@ CLAIMS = (
         "keys-adapt",
         "Reading new text with keys that move lowers its loss against frozen keys",
         SOURCE,
-        (_lower("base", "active", "frozen"),),
+        (lower_on_new_text("base", "active", "frozen"),),
         f"v4's own rules at the pace of training, keys within 0.5 of their places. {SIZE}",
     ),
     Claim(
         "keys-adapt-without-query-network",
         "The same where gravity alone has learned to route, which is its best case",
         SOURCE,
-        (_lower("tokens-tamed-gravity", "active", "frozen"),),
+        (lower_on_new_text("tokens-tamed-gravity", "active", "frozen"),),
         f"Centred queries, winner-only attraction, a load bias. {SIZE}",
     ),
     Claim(
         "moved-keys-beat-key-noise",
         "There, it matters where keys go: moved keys help more than keys turned as far in random directions",
         SOURCE,
-        (_lower("tokens-tamed-gravity", "active", "noise", DIRECTION),),
+        (lower_on_new_text("tokens-tamed-gravity", "active", "noise", DIRECTION),),
         f"The same angles at the same moments, key by key; the load bias and the mean query stay where they were. {SIZE}",
     ),
     Claim(
@@ -110,7 +110,7 @@ CLAIMS = (
         "memory-by-routing-beats-plain-cache",
         "That memory gains more than a plain cache of words, which needs no routing",
         SOURCE,
-        (_lower("base", "memory", "cache"),),
+        (lower_on_new_text("base", "memory", "cache"),),
         f"{MEMORY} The cache is one count for all tokens, mixed in alike. {SIZE}",
     ),
     Claim(
@@ -146,7 +146,7 @@ CLAIMS = (
         "router-gradient-adapts-more-than-gravity",
         "One gradient step an interval on the query networks adapts more than moving keys",
         SOURCE,
-        (_lower("base", "router", "active"),),
+        (lower_on_new_text("base", "router", "active"),),
         f"AdamW at 1e-3, a rate that was not tuned; another may gain more. {SIZE}",
     ),
 )

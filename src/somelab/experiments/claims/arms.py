@@ -79,9 +79,9 @@ PUBLISHED_GRAVITY: Settings = {
 BLIND: Settings = {**RECIPE, **times(4, "experts.num_experts"), "router.gradient": False, "gravity.alpha": 0.01}
 
 
-def _many(factor: float, settings: Settings) -> ArmRecipe:
+def _many(factor: float, settings: Settings, probes: tuple[str, ...] = ()) -> ArmRecipe:
     """The recipe with so many times the frozen experts."""
-    return ArmRecipe({**RECIPE, **times(factor, "experts.num_experts"), **settings})
+    return ArmRecipe({**RECIPE, **times(factor, "experts.num_experts"), **settings}, probes=probes)
 
 
 ARMS: dict[str, ArmRecipe] = {
@@ -167,7 +167,7 @@ ARMS: dict[str, ArmRecipe] = {
     "recipe-one-expert": ArmRecipe({**RECIPE, "experts.num_experts": 1, "experts.top_k": 1, "experts.d_ffn": active_width}),
     "recipe-experts-x4": ArmRecipe({**RECIPE, **times(4, "experts.num_experts")}),
     "credit": ArmRecipe({**RECIPE, **recipe.CREDIT}),
-    "credit-x4": _many(4, recipe.CREDIT),
+    "credit-x4": _many(4, recipe.CREDIT, probes=("domain-shift",)),
     "credit-x16": _many(16, recipe.CREDIT),
     "fixed-x4": _many(4, FIXED),
     "fixed-x16": _many(16, FIXED),
