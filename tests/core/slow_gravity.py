@@ -25,6 +25,8 @@ class Token:
     gates: list[float]
     raw_query: Vector
     counted: bool = True
+    helpfulness: list[float] = field(default_factory=list)
+    """What each expert's answer was worth."""
 
 
 @dataclass
@@ -87,6 +89,8 @@ def one_step(store: Store, tokens: Iterable[Token], config: GravityConfig, when:
     if config.keys == "moved" and not entry_for(config.frozen_layers, when):
         if config.attraction:
             _attraction(store, tokens, config)
+        if config.credit:
+            _credit(store, tokens, config, when)
         if config.peer_pull:
             _peer_pull(store, tokens, config, when)
         if config.repulsion:
@@ -143,6 +147,28 @@ def _attraction(store: Store, tokens: list[Token], config: GravityConfig) -> Non
             for d in range(len(key)):
                 moved[i][d] += rate * share / weight * (query[d] - key[d])
     store.keys = moved
+
+
+def _credit(store: Store, tokens: list[Token], config: GravityConfig, when: When) -> None:
+    """Each token calls the experts that did more for it than its mean, and sends off the others; a key then turns by one step."""
+    final = config.credit if config.credit_final is None else config.credit_final
+    step = config.credit + (final - config.credit) * when.progress
+    for i, key in enumerate(store.keys):
+        wish = [0.0] * len(key)
+        for token in tokens:
+            if i not in token.experts:
+                continue
+            mean = sum(g * a for g, a in zip(token.gates, token.helpfulness)) / sum(token.gates)
+            place = token.experts.index(i)
+            merit = token.gates[place] * (token.helpfulness[place] - mean)
+            wish = [w + merit * q for w, q in zip(wish, token.query)]
+        along = sum(w * k for w, k in zip(wish, key)) / max(sum(k * k for k in key), 1e-20)
+        aside = [w - along * k for w, k in zip(wish, key)]
+        share = length(aside) / length(wish) if length(wish) > 0 else 0.0
+        if share <= 1e-4:
+            continue
+        store.margins.append(share / 2500)  # where little is left to turn by, rounding turns it
+        store.keys[i] = [k + step * a / length(aside) for k, a in zip(key, aside)]
 
 
 def _share(token: Token, expert: int, by: str) -> float:

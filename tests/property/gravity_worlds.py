@@ -13,6 +13,7 @@ import torch
 from hypothesis import strategies as st
 
 from somelab.config import GravityConfig
+from somelab.core.gravity.credit import merits
 from somelab.core.keystore import KeyStore
 from somelab.core.router import Routing
 from somelab.core.statistics import RoutingStatistics
@@ -64,6 +65,8 @@ settings_of_rules = st.fixed_dictionaries(
         "alpha": rates,
         "alpha_floor": st.sampled_from([0.0, 0.005, 0.2, 1.5]),
         "attraction_by": st.sampled_from(["all", "winner", "gate"]),
+        "credit": st.sampled_from([0.0, 0.0, 0.02, 0.3]),
+        "credit_final": st.sampled_from([None, 0.0, 0.1]),
         "peer_pull": st.sampled_from([True, True, False]),
         "beta": rates,
         "beta_final": st.none() | rates,
@@ -126,7 +129,8 @@ def draw_tokens(world: World, rng: np.random.Generator) -> list[Token]:
         experts = rng.choice(world.num_experts, world.top_k, replace=False, p=popularity / popularity.sum())
         counted = bool(rng.random() < world.share_counted)
         query = (raw / np.linalg.norm(raw)).astype(np.float32)
-        tokens.append(Token(query.tolist(), experts.tolist(), gates.tolist(), raw.tolist(), counted))
+        worth = rng.normal(size=world.top_k).astype(np.float32)
+        tokens.append(Token(query.tolist(), experts.tolist(), gates.tolist(), raw.tolist(), counted, worth.tolist()))
     return tokens
 
 
@@ -168,7 +172,11 @@ def compare_run(world: World, config: GravityConfig, *, num_steps: int = 3, cent
         fast.set_progress_(step, num_steps)
         tokens = draw_tokens(world, rng)
         seen = statistics_for(world, config, centre=centre)
-        seen.add_(routing_of_tokens(world, tokens), step=step, counted_T=counted_of(tokens), token_index_T=None)
+        routing, told = routing_of_tokens(world, tokens), {"step": step, "counted_T": counted_of(tokens), "token_index_T": None}
+        seen.add_(routing, **told)
+        if seen.wants_credit:
+            helpfulness_TK = torch.tensor([token.helpfulness for token in tokens]).view(-1, world.top_k)
+            seen.add_credit_(routing, merits(helpfulness_TK, routing.gates_TK), **told)
         report = fast.apply_(seen)
         if step % config.every:
             assert report is None

@@ -52,6 +52,8 @@ def test_every_crossing_of_the_versions_agrees(usage: Any, inertia: Any, norm: A
         theta_percentile=0.3 if theta is None else None,
         attraction_by=by,
         alpha=0.4,
+        credit=0.2,
+        credit_final=0.05,
         beta=0.2,
         ema_decay=0.5,
         delta=0.4,

@@ -6,10 +6,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import torch
 from torch import Tensor
 
 from somelab.core.gravity.state import KeyState, Moment
 from somelab.core.statistics import RoutingStatistics
+
+ALONG = 1e-4
+"""Credit that points along its key but for so small a part has no direction to go: the rest may be rounding."""
 
 
 def credit(state: KeyState, seen: RoutingStatistics, now: Moment) -> KeyState:
@@ -24,7 +28,8 @@ def credit(state: KeyState, seen: RoutingStatistics, now: Moment) -> KeyState:
     along_E = (credit_ED * keys_ED).sum(dim=1, keepdim=True) / keys_ED.square().sum(dim=1, keepdim=True).clamp(min=1e-20)
     aside_ED = credit_ED - along_E * keys_ED
     length_E = aside_ED.norm(dim=1, keepdim=True)
-    return replace(state, keys_ED=keys_ED + now.credit * aside_ED / length_E.clamp(min=1e-30))
+    way_ED = torch.where(length_E > ALONG * credit_ED.norm(dim=1, keepdim=True), aside_ED / length_E, 0.0)
+    return replace(state, keys_ED=keys_ED + now.credit * way_ED)
 
 
 def merits(helpfulness_TK: Tensor, gates_TK: Tensor) -> Tensor:
