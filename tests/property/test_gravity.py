@@ -67,7 +67,7 @@ def test_every_crossing_of_the_versions_agrees(usage: Any, inertia: Any, norm: A
         key_ema=0.5,
     )
     compared = 0
-    for seed in range(4):
+    for seed in range(6):
         world = World(
             num_experts=6,
             d_model=3,
