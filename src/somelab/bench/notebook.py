@@ -143,6 +143,7 @@ def check_notebook_can(config: Config, name: str) -> None:
         "gravity.norm": gravity.norm != "unit",
         "gravity.respawn": gravity.respawn,
         "gravity.attraction_by": gravity.attraction_by != "all",
+        "gravity.credit": gravity.credit > 0,
         "gravity.load_bias": gravity.load_bias > 0,
     }
     if differing := [field for field, differs in strange.items() if differs]:

@@ -51,6 +51,14 @@ def next_token_loss(
     return LossSum(_sweep(hidden_ND, targets_N, weight_VD, bias_V, chunk, None).sum(), targets_N.numel())
 
 
+def training_nats(model: Decoder, hidden_BTD: Tensor, targets_BT: Tensor, counted_BT: Tensor | None) -> Tensor:
+    """The sum to differentiate in training. Experts whose keys move by credit are told their error on the way."""
+    loss = next_token_loss(model, hidden_BTD, targets_BT, counted_BT, with_error=model.wants_credit)
+    if loss.error_BTD is not None:
+        model.credit_(loss.error_BTD)
+    return loss.nats
+
+
 @torch.no_grad()
 def _error(hidden_BTD: Tensor, slope_ND: Tensor, counted_N: Tensor | None) -> Tensor:
     if counted_N is None:

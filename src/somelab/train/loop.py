@@ -24,7 +24,7 @@ from somelab.data.batches import Loader
 from somelab.data.prepare import PreparedData
 from somelab.disk import atomic
 from somelab.model import Decoder
-from somelab.model.loss import next_token_loss
+from somelab.model.loss import training_nats
 from somelab.runs import RunFolder, checkpoint, journal
 from somelab.runs.checkpoint import RunState
 from somelab.train.budget import Budget, Cadence
@@ -57,11 +57,7 @@ class TrainingLoss(nn.Module):
             token_index_BT=batch.token_index_BT,
             hidden_only=True,
         )
-        wants = self.decoder.wants_credit
-        loss = next_token_loss(self.decoder, output.hidden_BTD, batch.targets_BT, batch.counted_BT, with_error=wants)
-        if loss.error_BTD is not None:
-            self.decoder.credit_(loss.error_BTD)
-        return loss.nats, output.aux_loss
+        return training_nats(self.decoder, output.hidden_BTD, batch.targets_BT, batch.counted_BT), output.aux_loss
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from somelab.adapt.settings import AdaptationSettings
 from somelab.core.seeding import generator
 from somelab.data.batch import Batch
 from somelab.model import Decoder
-from somelab.model.loss import next_token_loss
+from somelab.model.loss import training_nats
 from somelab.train.padding import attended_documents
 from somelab.train.precision import autocast, resolve
 
@@ -103,7 +103,7 @@ class Learner:
             token_index_BT=part.token_index_BT,
             hidden_only=True,
         )
-        return next_token_loss(self.model, output.hidden_BTD, part.targets_BT, part.counted_BT).nats
+        return training_nats(self.model, output.hidden_BTD, part.targets_BT, part.counted_BT)
 
 
 class KeysAndQuery(Learner):
