@@ -28,7 +28,7 @@ SETTINGS: dict[str, Any] = {
     "train.warmup_fraction": 0.04,
     "train.precision": "fp32",
 }
-"""The recipe that works, in the shell of a1."""
+"""The recipe that works, but for credit, in the shell of a1."""
 
 
 def some_config(scale: str, changes: dict[str, Any]) -> Config:
