@@ -174,6 +174,7 @@ EQUAL = [
     ("recipe", "recipe-experts-x4"),
     ("recipe-blind-fast-keys", "recipe-blind-fixed-keys"),
     ("credit-x4", "fixed-x4"),
+    ("credit-x4", "recipe-fixed-keys"),
     ("credit-x16", "credit"),
     ("credit-x4", "recipe-dense"),
 ]

@@ -21,6 +21,13 @@ CLAIMS = (
         f"{UNSEEN} Credit reads one broadcast error, which no layer's gradient has passed through. The load bias works in both.",
     ),
     Claim(
+        "credit-beats-fewer-fixed-keys",
+        "They also beat keys that never move where those do best, with a quarter of the experts",
+        SOURCE,
+        (lower("credit-x4", "recipe-fixed-keys"),),
+        f"{UNSEEN} More keys that never move are level or worse, so this is the harder comparison.",
+    ),
+    Claim(
         "credit-pays-at-sixteen-times",
         "With sixteen times the experts too",
         SOURCE,
