@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from somelab.disk import atomic
@@ -60,5 +60,6 @@ def _locked(folder: Path) -> Generator[None]:
         return
     with folder.with_name(f".{folder.name}.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        atomic.clear_leftovers(folder.parent, folder.name)
+        with suppress(OSError):  # what cannot be removed is in nobody's way
+            atomic.clear_leftovers(folder.parent, folder.name)
         yield

@@ -165,7 +165,7 @@ ARMS: dict[str, ArmRecipe] = {
     "recipe-default-init": ArmRecipe({**RECIPE, "experts.init": "default"}),
     "recipe-gains": ArmRecipe({**RECIPE, "experts.trainability": "gains"}),
     "recipe-one-expert": ArmRecipe({**RECIPE, "experts.num_experts": 1, "experts.top_k": 1, "experts.d_ffn": active_width}),
-    "recipe-experts-x4": ArmRecipe({**RECIPE, **times(4, "experts.num_experts")}),
+    "recipe-experts-x4": _many(4, {}),
     "credit": ArmRecipe({**RECIPE, **recipe.CREDIT}),
     "credit-x4": _many(4, recipe.CREDIT, probes=("domain-shift",)),
     "credit-x16": _many(16, recipe.CREDIT),
