@@ -78,6 +78,20 @@ def test_credit_is_what_a_gradient_on_the_keys_would_be_if_the_error_were_the_la
     assert trained.statistics.wants_credit is False
 
 
+@pytest.mark.parametrize("more", [{}, {"trainability": "readout"}, {"trainability": "lora", "engine": "grouped_mm"}])
+def test_answers_that_were_kept_earn_what_answers_given_again_earn(more: dict[str, Any]) -> None:
+    keeping, again = layer_of(**more), layer_of(**more)
+    again.keeps_answers = False
+    for layer in (keeping, again):
+        layer(tokens_of(40, 16))
+        assert layer._answered is not None
+        assert (layer._answered.answers_TKO is not None) == layer.keeps_answers
+        layer.credit_(tokens_of(40, 16, seed=1))
+        assert layer._answered is None, "nothing is held beyond the error"
+    assert keeping.statistics.credit_ED.any()
+    assert torch.equal(keeping.statistics.credit_ED, again.statistics.credit_ED)
+
+
 def test_micro_batches_and_shares_add_up() -> None:
     whole, split = (layer_of(gravity={"token_fraction": 0.6}) for _ in range(2))
     x_TD, error_TD, index_T = tokens_of(40, 16), tokens_of(40, 16, seed=1), torch.arange(40)

@@ -175,6 +175,29 @@ def test_engines_equal_the_oracle(case: Case, trainability: str, name: str) -> N
     assert_alike(run(pool, name, case), run(pool, "reference", case), error=2e-6)
 
 
+@pytest.mark.parametrize("autocast", [False, True])
+@pytest.mark.parametrize(("trainability", "name"), EACH)
+def test_each_answer_can_be_had_beside_their_sum(trainability: str, name: str, autocast: bool) -> None:
+    """Room for the answers is filled with what each expert says alone, and changes nothing about the sum and its gradients."""
+    case = CASES["skewed"]
+    pool = make_pool(case, trainability, engine=name)
+    indices_TK = case.choose(case.num_experts, case.top_k)
+    x_TD, gates_TK = tokens_of(len(indices_TK), D_MODEL, seed=4), torch.rand(indices_TK.shape, generator=random(5)).requires_grad_()
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+        answers_TKO = pool.room_for_answers(x_TD, indices_TK).fill_(torch.nan)
+        beside, without = pool(x_TD, indices_TK, gates_TK, answers_TKO), pool(x_TD, indices_TK, gates_TK)
+        ones_T1 = torch.ones(len(x_TD), 1)
+        alone = torch.stack([pool(x_TD, chosen_T[:, None], ones_T1).detach() for chosen_T in indices_TK.T], dim=1)
+    assert not answers_TKO.requires_grad
+    assert torch.equal(beside, without)
+    slopes = [torch.autograd.grad(output.float().square().sum(), gates_TK)[0] for output in (beside, without)]
+    assert torch.equal(*slopes)
+    for seed in (6, 7):
+        wanted_TD = tokens_of(len(x_TD), D_MODEL, seed=seed)
+        direct_TK = (alone.float() * wanted_TD[:, None]).sum(dim=2)
+        assert (pool.helpfulness(answers_TKO, wanted_TD) - direct_TK).norm() < (2e-2 if autocast else 2e-6) * direct_TK.norm()
+
+
 @pytest.mark.parametrize("storage", ["float32", "bfloat16"])
 @pytest.mark.parametrize(("trainability", "name"), EACH)
 def test_bf16_compute_stays_near_the_fp32_oracle(trainability: str, name: str, storage: str) -> None:

@@ -1,7 +1,8 @@
 """The pool: E small feed-forward networks whose weights are a function of a seed. What the model can compute.
 
 Frozen by default. `trainability` adds what is trained: gains, a shared read-out, LoRA, or everything.
-Shape letters: T tokens, D model width, F expert hidden width, E experts, K experts per token, R LoRA rank."""
+Shape letters: T tokens, D model width, F expert hidden width, O width of an answer, E experts, K experts per token,
+R LoRA rank."""
 
 from __future__ import annotations
 
@@ -162,10 +163,21 @@ class ExpertPool(nn.Module):
             self._cast = (made_from, weights._replace(**narrow))
         return self._cast[1]
 
-    def forward(self, x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor) -> Tensor:
-        """sum_k g_k expert_k(x): the gated answers of each token's experts. No token is dropped at any skew."""
-        mixed = engine(self.config.engine)(x_TD, indices_TK, gates_TK, self.weights_for(compute_dtype(x_TD)))
+    def forward(self, x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, answers_TKO: Tensor | None = None) -> Tensor:
+        """sum_k g_k expert_k(x): the gated answers of each token's experts. No token is dropped at any skew.
+
+        `answers_TKO`: `room_for_answers`, which is filled with what each expert said by itself."""
+        mixed = engine(self.config.engine)(x_TD, indices_TK, gates_TK, self.weights_for(compute_dtype(x_TD)), answers_TKO)
         return mixed if self.readout_DF is None else F.linear(mixed, self.readout_DF)
+
+    def room_for_answers(self, x_TD: Tensor, indices_TK: Tensor) -> Tensor:
+        """[T, K, O] empty. O = D, or F where experts end at their features, which the read-out is yet to read."""
+        return torch.empty(*indices_TK.shape, self.weights().d_out, dtype=compute_dtype(x_TD), device=x_TD.device)
+
+    def helpfulness(self, answers_TKO: Tensor, wanted_TD: Tensor) -> Tensor:
+        """[T, K] <expert_k(x), wanted>: how far each expert's answer points where it should."""
+        wanted_TO = wanted_TD if self.readout_DF is None else wanted_TD @ self.readout_DF.to(wanted_TD.dtype)
+        return (answers_TKO * wanted_TO[:, None]).sum(dim=2, dtype=torch.float32)
 
     def extra_repr(self) -> str:
         return f"{self.recipe}, trainability={self.config.trainability}"

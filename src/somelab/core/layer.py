@@ -1,6 +1,6 @@
 """The SoME layer: router + frozen experts + key store. Forward routes, computes and collects; it moves nothing.
 
-Shape letters: T tokens, D model width, E experts, K experts per token."""
+Shape letters: T tokens, D model width, O width of an answer, E experts, K experts per token."""
 
 from __future__ import annotations
 
@@ -38,6 +38,9 @@ class Answered(NamedTuple):
     """A forward pass whose experts wait to be told how well they served."""
 
     heard_TD: Tensor
+    """What they were given."""
+    answers_TKO: Tensor | None
+    """What they said; None: not kept."""
     routing: Routing
     step: int
     counted_T: Tensor | None
@@ -76,6 +79,8 @@ class SomeLayer(nn.Module):
         self.collects = True
         """Whether training forwards feed the statistics. Evaluation never does unless `collects_in_eval` is set too."""
         self.collects_in_eval = False
+        self.keeps_answers = True
+        """Whether each expert's answer is kept until credit asks for it. Otherwise it is computed once more: time for memory."""
         self._answered: Answered | None = None
 
     def forward(
@@ -94,14 +99,17 @@ class SomeLayer(nn.Module):
             x_TD, store.routing_keys_ED, store.load_bias_E, store.query_mean_D, counted_T=counted_T, previous_TD=previous_query
         )
         heard_TD = self._heard(x_TD, routing)
-        mixture_TD = self.experts(heard_TD, routing.indices_TK, routing.gates_TK) * self.output_gain
+        collecting = self._collecting()
+        earns = collecting and self.statistics.wants_credit
+        answers_TKO = self.experts.room_for_answers(heard_TD, routing.indices_TK) if earns and self.keeps_answers else None
+        mixture_TD = self.experts(heard_TD, routing.indices_TK, routing.gates_TK, answers_TKO) * self.output_gain
         if self.mixer is not None:
             mixture_TD = self.mixer(mixture_TD)
-        if self._collecting():
+        if collecting:
             index_T = None if token_index is None else token_index.reshape(-1)
             self.statistics.add_(routing, step=store.step, counted_T=counted_T, token_index_T=index_T)
-            if self.statistics.wants_credit:
-                self._answered = Answered(heard_TD.detach(), detached(routing), store.step, counted_T, index_T)
+            if earns:
+                self._answered = Answered(heard_TD.detach(), answers_TKO, detached(routing), store.step, counted_T, index_T)
         return LayerOutput(mixture_TD.view_as(x), routing.raw_queries_TD, routing, routing.aux_loss)
 
     def _heard(self, x_TD: Tensor, routing: Routing) -> Tensor:
@@ -122,24 +130,23 @@ class SomeLayer(nn.Module):
         output should have moved to; broadcast to all layers alike, so that no gradient passes through any."""
         if self._answered is None:
             return
-        heard_TD, routing, step, counted_T, token_index_T = self._answered
+        heard_TD, answers_TKO, routing, step, counted_T, token_index_T = self._answered
         self._answered = None
-        merit_TK = self.merits(error, heard_TD, routing)
+        merit_TK = self.merits(error, heard_TD, routing, answers_TKO)
         self.statistics.add_credit_(routing, merit_TK, step=step, counted_T=counted_T, token_index_T=token_index_T)
 
     @torch.no_grad()
-    def merits(self, error: Tensor, heard_TD: Tensor, routing: Routing) -> Tensor:
+    def merits(self, error: Tensor, heard_TD: Tensor, routing: Routing, answers_TKO: Tensor | None = None) -> Tensor:
         """[T, K] what each expert did for a token beyond the mean of those that answered: an answer helps as far as it points at
-        the error, a = <M expert(x), error>, M the mixer. `heard_TD`: what the experts were given."""
+        the error, a = <M expert(x), error>, M the mixer. `heard_TD`: what the experts were given; `answers_TKO`: what they said,
+        where it was kept."""
+        if answers_TKO is None:
+            answers_TKO = self.experts.room_for_answers(heard_TD, routing.indices_TK)
+            self.experts(heard_TD, routing.indices_TK, routing.gates_TK, answers_TKO)
         wanted_TD = error.reshape(-1, error.shape[-1]).to(heard_TD.dtype) * self.output_gain
         if self.mixer is not None:
             wanted_TD = wanted_TD @ self.mixer.weight.to(heard_TD.dtype)
-        num_tokens, top_k = routing.indices_TK.shape
-        # X: a row for each expert of each token.
-        alone_X1, full_X1 = routing.indices_TK.reshape(-1, 1), torch.ones_like(routing.gates_TK).reshape(-1, 1)
-        answers_XD = self.experts(heard_TD.repeat_interleave(top_k, dim=0), alone_X1, full_X1)
-        helpfulness_TK = (answers_XD.view(num_tokens, top_k, -1) * wanted_TD[:, None]).sum(dim=2, dtype=torch.float32)
-        return merits(helpfulness_TK, routing.gates_TK)
+        return merits(self.experts.helpfulness(answers_TKO, wanted_TD), routing.gates_TK)
 
     def set_progress_(self, step: int, num_steps: int) -> None:
         """Tell the layer where the run is: top-k warm-up, annealing and decay's warm-up follow it."""

@@ -104,7 +104,9 @@ def build_feed_forward(config: Config, *, layer: int, seed: int) -> FeedForward 
     match model.feed_forward:
         case "some":
             place = {"layer": layer, "num_layers": model.num_layers, "seed": seed}
-            return SomeLayer(model.d_model, experts, config.router, config.gravity, **place, bias=bias)
+            some = SomeLayer(model.d_model, experts, config.router, config.gravity, **place, bias=bias)
+            some.keeps_answers = not config.train.recompute
+            return some
         case "dense":
             return Dense(model.d_model, d_hidden, bias=bias, layer=layer, seed=seed)
         case "frozen_dense":

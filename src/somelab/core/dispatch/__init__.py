@@ -4,8 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import cast
+from typing import Protocol, cast
 
 import torch
 from torch import Tensor
@@ -17,13 +16,29 @@ from somelab.core.dispatch.grouped_mm import dispatch_grouped_mm
 from somelab.core.dispatch.reference import dispatch_reference
 from somelab.core.dispatch.weights import ExpertWeights
 
-Dispatch = Callable[[Tensor, Tensor, Tensor, ExpertWeights], Tensor]
-"""(x_TD, indices_TK, gates_TK, weights) -> answers_TD, or the mixed hidden features_TF where there is no up-projection."""
+
+class Dispatch(Protocol):
+    """An engine. Shape letters: O width of an answer, D, or F where there is no up-projection and experts end at their features."""
+
+    def __call__(
+        self,
+        x_TD: Tensor,
+        indices_TK: Tensor,
+        gates_TK: Tensor,
+        weights: ExpertWeights,
+        answers_TKO: Tensor | None = None,
+        /,
+    ) -> Tensor:
+        """sum_k gates_Tk expert[indices_Tk](x_T), [T, O]. `answers_TKO`: room, in the type that is computed in, where each expert's
+        own answer is left too, without gradient."""
+        ...
 
 
-def dispatch_auto(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights) -> Tensor:
+def dispatch_auto(
+    x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights, answers_TKO: Tensor | None = None
+) -> Tensor:
     """The fastest engine for these weights on this device."""
-    return ENGINES[choose_for(x_TD, weights)](x_TD, indices_TK, gates_TK, weights)
+    return ENGINES[choose_for(x_TD, weights)](x_TD, indices_TK, gates_TK, weights, answers_TKO)
 
 
 ENGINES: dict[str, Dispatch] = {

@@ -27,12 +27,16 @@ from somelab.core.dispatch.weights import ExpertWeights, can_be_frozen, compute_
 from somelab.errors import ConfigError
 
 
-def dispatch_frozen(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights) -> Tensor:
+def dispatch_frozen(
+    x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights, answers_TKO: Tensor | None = None
+) -> Tensor:
     """answers_T = sum_k gates_Tk * expert[indices_Tk](x_T), for weights without gradient, by torch's own functions."""
-    return _dispatch("frozen", TORCH, x_TD, indices_TK, gates_TK, weights)
+    return _dispatch("frozen", TORCH, x_TD, indices_TK, gates_TK, weights, answers_TKO)
 
 
-def dispatch_native(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights) -> Tensor:
+def dispatch_native(
+    x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights, answers_TKO: Tensor | None = None
+) -> Tensor:
     """The same with compiled kernels between the products."""
     kernels = registered()
     if kernels is None:
@@ -41,16 +45,24 @@ def dispatch_native(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights:
     dtype = compute_dtype(x_TD)
     if not kernels.supports(x_TD.device.type, dtype):
         raise ConfigError("experts.engine", "native", f"it cannot compute {dtype} on {x_TD.device.type}", "choose auto")
-    return _dispatch("native", kernels, x_TD, indices_TK, gates_TK, weights)
+    return _dispatch("native", kernels, x_TD, indices_TK, gates_TK, weights, answers_TKO)
 
 
-def _dispatch(name: str, kernels: Kernels, x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights) -> Tensor:
+def _dispatch(
+    name: str,
+    kernels: Kernels,
+    x_TD: Tensor,
+    indices_TK: Tensor,
+    gates_TK: Tensor,
+    weights: ExpertWeights,
+    answers_TKO: Tensor | None,
+) -> Tensor:
     if not can_be_frozen(weights):
         raise ConfigError("experts.engine", name, "these experts are trained or carry adapters", "choose auto or grouped")
     dtype = compute_dtype(x_TD)
     keeps = torch.is_grad_enabled() and (x_TD.requires_grad or gates_TK.requires_grad)
     with torch.autocast(x_TD.device.type, enabled=False):
-        return _FrozenExperts.apply(x_TD.to(dtype), gates_TK, indices_TK, weights, kernels, keeps)
+        return _FrozenExperts.apply(x_TD.to(dtype), gates_TK, indices_TK, weights, kernels, keeps, answers_TKO)
 
 
 class _Typed:
@@ -76,7 +88,14 @@ class _Typed:
 class _FrozenExperts(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, x_TD: Tensor, gates_TK: Tensor, indices_TK: Tensor, weights: ExpertWeights, kernels: Kernels, keeps: bool
+        ctx: Any,
+        x_TD: Tensor,
+        gates_TK: Tensor,
+        indices_TK: Tensor,
+        weights: ExpertWeights,
+        kernels: Kernels,
+        keeps: bool,
+        answers_TKO: Tensor | None,
     ) -> Tensor:
         num_tokens, d_ffn, d_out = x_TD.shape[0], weights.down_EFD.shape[1], weights.d_out
         x_TD = x_TD.contiguous()
@@ -100,6 +119,9 @@ class _FrozenExperts(torch.autograd.Function):
             kernels.activate(product_NF, bias_F, hidden_NF[:size])
             if up_DF is not None:
                 _product_(hidden_NF[:size], up_DF, bias_O, kernels, out=answer_NO[:size])
+            if answers_TKO is not None:  # before they are weighed in place
+                whole_NO = _with_bias(answer_NO[:num_pairs], bias_O, kernels)
+                answers_TKO.flatten(0, 1).index_copy_(0, pairs.order_P[begin:end], whole_NO)
             kernels.mix_(mixed_TO, token_N, answer_NO[:num_pairs], bias_O, gate_P[begin:end])
         ctx.save_for_backward(gates_TK, product_PF)
         ctx.work = (pairs, blocks, typed, kernels)
@@ -131,7 +153,12 @@ class _FrozenExperts(torch.autograd.Function):
             if ctx.needs_input_grad[0]:
                 torch.mm(grad_NF[:size], typed.down(expert), out=product_ND[:size])
                 kernels.mix_(grad_x_TD, token_N, product_ND[:num_pairs], None, gate_P[begin:end])
-        return grad_x_TD.to(typed.dtype), pairs.back_to_tokens(grad_gate_P, gates_TK), None, None, None, None
+        return grad_x_TD.to(typed.dtype), pairs.back_to_tokens(grad_gate_P, gates_TK), None, None, None, None, None
+
+
+def _with_bias(answer_NO: Tensor, bias_O: Tensor | None, kernels: Kernels) -> Tensor:
+    """A product as an answer: with the bias that the kernels would add in passing."""
+    return (answer_NO + bias_O).to(answer_NO.dtype) if kernels.adds_bias and bias_O is not None else answer_NO
 
 
 def _product_(x_NI: Tensor, weight_OI: Tensor, bias_O: Tensor | None, kernels: Kernels, *, out: Tensor) -> None:

@@ -18,17 +18,22 @@ from somelab.core.dispatch.blocks import SortedPairs, sort_by_expert
 from somelab.core.dispatch.weights import ExpertWeights, compute_dtype
 
 
-def dispatch_frozen_grouped(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights) -> Tensor:
+def dispatch_frozen_grouped(
+    x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights, answers_TKO: Tensor | None = None
+) -> Tensor:
     """answers_T = sum_k gates_Tk * expert[indices_Tk](x_T), for weights without gradient."""
     dtype = compute_dtype(x_TD)
     with torch.autocast(x_TD.device.type, enabled=False):
-        return _FrozenGrouped.apply(x_TD.to(dtype), gates_TK, indices_TK, weights)
+        pairs = sort_by_expert(indices_TK)
+        mixed_TO, answers_PO = _FrozenGrouped.apply(x_TD.to(dtype), gates_TK, pairs, weights)
+        if answers_TKO is not None:
+            answers_TKO.flatten(0, 1).index_copy_(0, pairs.order_P, answers_PO)
+        return mixed_TO
 
 
 class _FrozenGrouped(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x_TD: Tensor, gates_TK: Tensor, indices_TK: Tensor, weights: ExpertWeights) -> Tensor:
-        pairs = sort_by_expert(indices_TK)
+    def forward(ctx: Any, x_TD: Tensor, gates_TK: Tensor, pairs: SortedPairs, weights: ExpertWeights) -> tuple[Tensor, Tensor]:
         ends_E = pairs.ends(weights.down_EFD.shape[0])
         x_PD = x_TD.index_select(0, pairs.token_P)
         input_PF = F.grouped_mm(x_PD, weights.down_EFD.to(x_TD.dtype).transpose(1, 2), offs=ends_E)
@@ -39,7 +44,8 @@ class _FrozenGrouped(torch.autograd.Function):
             answer_PO += weights.up_bias_ED.to(x_TD.dtype)[pairs.expert_P]
         ctx.save_for_backward(gates_TK, input_PF)
         ctx.work = (pairs, ends_E, weights)
-        return _added_up(answer_PO, pairs, gates_TK)
+        ctx.mark_non_differentiable(answer_PO)
+        return _added_up(answer_PO, pairs, gates_TK), answer_PO
 
     @staticmethod
     @once_differentiable

@@ -17,7 +17,9 @@ from somelab.errors import ConfigError
 ROW_MULTIPLE = 8  # elements of two bytes in 16 bytes, the alignment that grouped matmuls ask of a row
 
 
-def dispatch_grouped_mm(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights) -> Tensor:
+def dispatch_grouped_mm(
+    x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights, answers_TKO: Tensor | None = None
+) -> Tensor:
     """answers_T = sum_k gates_Tk * expert[indices_Tk](x_T)."""
     num_tokens = indices_TK.shape[0]
     if num_tokens == 0:  # expert 0 answers nobody: backward then finds a graph, and zeros for all that is trained
@@ -27,7 +29,7 @@ def dispatch_grouped_mm(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weig
         widths = f"model.d_model = {d_model} and experts.d_ffn = {d_ffn} must be multiples of {ROW_MULTIPLE}"
         raise ConfigError("experts.engine", "grouped_mm", widths, "change them, or choose engine grouped")
     if can_be_frozen(weights):
-        return dispatch_frozen_grouped(x_TD, indices_TK, gates_TK, weights)
+        return dispatch_frozen_grouped(x_TD, indices_TK, gates_TK, weights, answers_TKO)
     pairs = sort_by_expert(indices_TK)
     expert_P, token_P = pairs.expert_P, pairs.token_P
     ends_E = pairs.ends(weights.down_EFD.shape[0])
@@ -47,6 +49,8 @@ def dispatch_grouped_mm(x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weig
         answers = per_expert(hidden_PF, weights.up_EDF) + weights.up_bias_ED[expert_P].to(x_PD.dtype)
         if weights.lora_up_in_ERF is not None and weights.lora_up_out_EDR is not None:
             answers = answers + _low_rank(hidden_PF, weights.lora_up_in_ERF, weights.lora_up_out_EDR, per_expert)
+    if answers_TKO is not None:
+        answers_TKO.flatten(0, 1).index_copy_(0, pairs.order_P, answers.detach())
     gated = answers * gates_TK.reshape(-1)[pairs.order_P, None]
     return x_TD.new_zeros(num_tokens, weights.d_out).index_add(0, token_P, gated.to(x_TD.dtype))
 
