@@ -31,7 +31,7 @@ def contenders(result: Result) -> list[str]:
 
 def test_gravity_runs_and_its_share_is_that_of_its_rows() -> None:
     result = gravity.run(Settings(preset="a1", quick=True, dtype="fp32", repetitions=1))
-    assert contenders(result) == list(gravity.KINDS)
+    assert contenders(result) == [name for name in gravity.KINDS if name not in (gravity.EARNING, gravity.CREDIT)]
     seconds: dict[str, float] = {row.contender: row.median or 0.0 for row in result.rows}
     assert all(seconds.values())
     assert seconds[gravity.OUR_WAY] == pytest.approx(seconds[gravity.COLLECT] + seconds[gravity.APPLY])
@@ -39,11 +39,23 @@ def test_gravity_runs_and_its_share_is_that_of_its_rows() -> None:
     assert result.ratios["notebook_a1"] == pytest.approx(seconds[gravity.NOTEBOOK] / seconds[gravity.OUR_WAY])
 
 
+def test_credit_is_a_part_of_gravity_and_is_measured_without_the_notebooks() -> None:
+    result = gravity.run(Settings(preset="some", quick=True, dtype="fp32", repetitions=1))
+    assert contenders(result) == [name for name in gravity.KINDS if name != gravity.NOTEBOOK]
+    seconds: dict[str, float] = {row.contender: row.median or 0.0 for row in result.rows}
+    assert seconds[gravity.CREDIT] == pytest.approx(seconds[gravity.EARNING] - seconds[gravity.BLOCK] - seconds[gravity.COLLECT])
+    parts = (gravity.COLLECT, gravity.CREDIT, gravity.APPLY)
+    assert seconds[gravity.OUR_WAY] == pytest.approx(sum(seconds[part] for part in parts))
+    assert result.ratios == {}
+    assert result.notes[-1] == "some is not held against the notebooks' way, which has no such experts.reads."
+
+
 def test_gravity_s_share_by_hand() -> None:
     seconds = {gravity.BLOCK: 1.0, gravity.OPTIMIZER: 0.5, gravity.COLLECT: 0.01, gravity.APPLY: 0.02}
     # Four micro-batches: 4 x 0.01 + 0.02 of 4 x (1 + 0.01) + 0.5 + 0.02.
     assert gravity.share(seconds, 4) == pytest.approx(0.06 / 4.56)
     assert gravity.share(seconds, 1) == pytest.approx(0.03 / 1.53)
+    assert gravity.share({**seconds, gravity.CREDIT: 0.1}, 1) == pytest.approx(0.13 / 1.63)
 
 
 def test_gravity_s_contenders_see_the_same_choices() -> None:

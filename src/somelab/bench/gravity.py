@@ -1,5 +1,5 @@
-"""`somelab bench gravity`: what collecting statistics and moving keys cost, as a share of a training step, and against the
-notebooks' slot-by-slot way. One real block of the preset is built, so that the largest pools fit.
+"""`somelab bench gravity`: what collecting statistics, credit and moving keys cost, as a share of a training step, and against
+the notebooks' slot-by-slot way where they had such rules. One real block of the preset is built, so that the largest pools fit.
 
 Shape letters: B sequences, T tokens, D model width."""
 
@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from somelab.bench import routings
 from somelab.bench.measuring import Contender, Measured, Timing, measure
-from somelab.bench.notebook import NotebookLayer, check_notebook_can
+from somelab.bench.notebook import NotebookLayer, check_has_experts, notebook_lacks
 from somelab.bench.results import OURS, Result, Row, rows_of, with_ratios
 from somelab.bench.settings import Settings
 from somelab.config import Config, override
@@ -26,8 +26,10 @@ from somelab.train.optimizer import build_optimizer
 
 PRESETS = ("a1", "b3")
 BLOCK, COLLECT, APPLY, OPTIMIZER = "block, forward + backward", "collecting", "moving keys", "clip + AdamW"
+EARNING, CREDIT = "block, collecting with credit", "credit"
 OUR_WAY, NOTEBOOK = "ours, collecting + moving", "notebook, slot by slot"
-KINDS = {BLOCK: "part", OPTIMIZER: "part", COLLECT: "part", APPLY: "part", OUR_WAY: OURS, NOTEBOOK: "notebook"}
+PARTS = (BLOCK, OPTIMIZER, COLLECT, EARNING, CREDIT, APPLY)
+KINDS = {**dict.fromkeys(PARTS, "part"), OUR_WAY: OURS, NOTEBOOK: "notebook"}
 REPETITIONS = 9
 BUDGET = 45.0
 
@@ -35,16 +37,19 @@ BUDGET = 45.0
 def run(settings: Settings) -> Result:
     names = (settings.preset,) if settings.preset else PRESETS
     rows, ratios, figures = list[Row](), dict[str, float | str | None](), dict[str, float | None]()
+    left_out = list[str]()
     for name in names:
         config = override(settings.config(name), {"experts.storage": settings.storage})
-        check_notebook_can(config, name)
+        check_has_experts(config, name)
         settings.say(f"gravity: one block of {name}")
-        measured = _measured(config, settings)
-        timings = {**measured.timings, OUR_WAY: _added(measured.timings[COLLECT], measured.timings[APPLY])}
+        timings = _with_sums(_measured(config, settings).timings)
         rows += with_ratios(rows_of(f"a block of {name}", Measured(timings, {}), KINDS, _notes(config)))
         seconds = {contender: timing.median for contender, timing in timings.items()}
         figures[f"share_{name}"] = share(seconds, num_micro_batches=config.train.batch_size // micro_rows(config, 1))
-        ratios[f"notebook_{name}"] = seconds[NOTEBOOK] / seconds[OUR_WAY]
+        if NOTEBOOK in seconds:
+            ratios[f"notebook_{name}"] = seconds[NOTEBOOK] / seconds[OUR_WAY]
+        else:
+            left_out.append(f"{name} is not held against the notebooks' way, which has no such {notebook_lacks(config)}.")
     return Result(
         "gravity",
         "Knowledge Gravity's share of a step",
@@ -57,19 +62,26 @@ def run(settings: Settings) -> Result:
             "each with collecting, then clip, AdamW and moving keys. Embedding, head and loss are left out, which makes the share "
             "larger than it is.",
             "notebook_* is the notebooks' time for one micro-batch / ours for collecting and moving; uniform routing for both.",
+            *left_out,
         ],
     )
 
 
 def share(seconds: dict[str, float], num_micro_batches: int) -> float:
-    """Gravity's part of a block's step: (n collect + apply) / (n (block + collect) + optimizer + apply)."""
-    gravity = num_micro_batches * seconds[COLLECT] + seconds[APPLY]
+    """Gravity's part of a block's step: (n collect + apply) / (n (block + collect) + optimizer + apply), credit being collected."""
+    gravity = num_micro_batches * (seconds[COLLECT] + seconds.get(CREDIT, 0.0)) + seconds[APPLY]
     return gravity / (num_micro_batches * seconds[BLOCK] + seconds[OPTIMIZER] + gravity)
 
 
-def _added(first: Timing, second: Timing) -> Timing:
-    """The time of both, repetition by repetition."""
-    return Timing(tuple(one + other for one, other in zip(first.seconds, second.seconds, strict=True)))
+def _with_sums(timings: dict[str, Timing]) -> dict[str, Timing]:
+    """The same with what follows from them, repetition by repetition: credit is what a block with it takes beyond one that only
+    collects, and our way is all that gravity does."""
+    gravity = [timings[COLLECT], timings[APPLY]]
+    if EARNING in timings:
+        both = zip(timings[EARNING].seconds, timings[BLOCK].seconds, timings[COLLECT].seconds, strict=True)
+        timings = {**timings, CREDIT: Timing(tuple(earning - block - collect for earning, block, collect in both))}
+        gravity.append(timings[CREDIT])
+    return {**timings, OUR_WAY: Timing(tuple(map(sum, zip(*(timing.seconds for timing in gravity), strict=True))))}
 
 
 def _measured(config: Config, settings: Settings) -> Measured:
@@ -83,14 +95,17 @@ def _measured(config: Config, settings: Settings) -> Measured:
     x_BTD.requires_grad_()
     trained = [parameter for parameter in block.parameters() if parameter.requires_grad]
 
-    def forward_backward() -> tuple[Tensor, ...]:
-        layer.collects = False
+    def forward_backward(collects: bool = False) -> tuple[Tensor, ...]:
+        layer.collects = collects
         with settings.autocast():
             answer_BTD = block(x_BTD, None, Surroundings(), TokenInfo(None, None)).x_BTD
+            layer.credit_(grad_BTD)
         return torch.autograd.grad(answer_BTD, [x_BTD, *trained], grad_BTD.to(answer_BTD.dtype))
 
+    earning = Contender(EARNING, lambda: forward_backward(collects=True), before=layer.statistics.zero_)
     contenders = [
         Contender(BLOCK, forward_backward),
+        *([earning] if layer.statistics.wants_credit else []),
         _optimizer(block, trained, config),
         *_gravity(layer, config, x_BTD.shape[0] * x_BTD.shape[1]),
     ]
@@ -112,10 +127,9 @@ def _optimizer(block: Block, trained: list[nn.Parameter], config: Config) -> Con
 
 
 def _gravity(layer: SomeLayer, config: Config, num_tokens: int) -> list[Contender]:
-    """Collecting, moving, and the notebooks' way, on one routing. Keys go back to their places before each."""
-    store, seen, notebook = layer.keystore, layer.statistics, NotebookLayer(layer)
+    """Collecting, moving, and the notebooks' way where there is one, on one routing. Keys go back to their places before each."""
+    store, seen = layer.keystore, layer.statistics
     routing = routing_of(config, num_tokens)
-    notebook.seen = routing.queries_TD, routing.indices_TK
     start = store.snapshot()
     # As in training, where the end of a document does not count: the statistics weigh every token.
     counted_T = torch.rand(num_tokens, generator=torch.Generator().manual_seed(0)) > 0.005
@@ -129,15 +143,17 @@ def _gravity(layer: SomeLayer, config: Config, num_tokens: int) -> list[Contende
         seen.zero_()
         collect()
 
+    ours = [Contender(COLLECT, collect, before=seen.zero_), Contender(APPLY, layer.apply_gravity_, before=ready_to_move)]
+    if notebook_lacks(config) is not None:
+        return ours
+    notebook = NotebookLayer(layer)
+    notebook.seen = routing.queries_TD, routing.indices_TK
+
     def rewind_notebook() -> None:
         notebook.keys_ED.copy_(start["keys_ED"])
         notebook.usage_E.copy_(start["usage_E"])
 
-    return [
-        Contender(COLLECT, collect, before=seen.zero_),
-        Contender(APPLY, layer.apply_gravity_, before=ready_to_move),
-        Contender(NOTEBOOK, notebook.move_keys_, before=rewind_notebook),
-    ]
+    return [*ours, Contender(NOTEBOOK, notebook.move_keys_, before=rewind_notebook)]
 
 
 def routing_of(config: Config, num_tokens: int) -> Routing:
@@ -154,6 +170,8 @@ def _notes(config: Config) -> dict[str, str]:
     return {
         BLOCK: f"{tokens:,} tokens, {experts} experts, nothing collected",
         COLLECT: "n, m, S and C of one micro-batch",
+        EARNING: "the same with all that is collected: each answer kept, and held against the error",
+        CREDIT: "such a block less one that collects nothing, less collecting: of one micro-batch",
         APPLY: "all rules, once a step",
         OPTIMIZER: "of the block's trained weights, once a step",
         NOTEBOOK: "usage, attraction a slot and peer-pull a pair of slots at a time, for the same tokens",

@@ -19,6 +19,8 @@ from somelab.core.layer import SomeLayer
 from somelab.core.router import Router
 from somelab.errors import ConfigError
 
+REMEDY = "choose a preset of series A to C, such as a1"
+
 
 class NotebookExpert(nn.Module):
     """expert(x) = W_up gelu(W_down x + b_down) + b_up. Its frozen weights lie in the pool's own memory: no copy."""
@@ -124,10 +126,20 @@ class NotebookLayer(nn.Module):
 
 def check_notebook_can(config: Config, name: str) -> None:
     """Refuse a configuration that the notebooks of v1 to v4 did not have: the comparison would not be of like with like."""
-    gravity, router = config.gravity, config.router
-    remedy = "choose a preset of series A to C, such as a1"
+    check_has_experts(config, name)
+    if (missing := notebook_lacks(config)) is not None:
+        raise ConfigError("preset", name, f"the notebooks' way that is measured beside it has no such {missing}", REMEDY)
+
+
+def check_has_experts(config: Config, name: str) -> None:
+    """Refuse a baseline without a SoME layer."""
     if config.model.feed_forward != "some":
-        raise ConfigError("preset", name, f"its feed-forward block is {config.model.feed_forward}, not a SoME layer", remedy)
+        raise ConfigError("preset", name, f"its feed-forward block is {config.model.feed_forward}, not a SoME layer", REMEDY)
+
+
+def notebook_lacks(config: Config) -> str | None:
+    """The first setting that the notebooks' layer does not know; None: it can do all of it."""
+    gravity, router = config.gravity, config.router
     strange = {
         "experts.trainability": config.experts.trainability != "frozen",
         "experts.output_gain": config.experts.output_gain != 1 or config.experts.train_output_gain,
@@ -146,8 +158,7 @@ def check_notebook_can(config: Config, name: str) -> None:
         "gravity.credit": gravity.credit > 0,
         "gravity.load_bias": gravity.load_bias > 0,
     }
-    if differing := [field for field, differs in strange.items() if differs]:
-        raise ConfigError("preset", name, f"the notebooks' way that is measured beside it has no such {differing[0]}", remedy)
+    return next((field for field, differs in strange.items() if differs), None)
 
 
 def _frozen_linear(weight: Tensor, bias: Tensor) -> nn.Linear:
