@@ -7,9 +7,10 @@ from functools import cache
 import pytest
 
 from somelab.config import Config
+from somelab.config.presets.recipe import CREDIT, PARTS
 from somelab.errors import ConfigError
 from somelab.experiments import shift_probe
-from somelab.experiments.claims import CLAIMS, TOPICS, claims_named
+from somelab.experiments.claims import CLAIMS, TOPICS, claims_named, parts
 from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.figures import LAYER_MEANS
 from somelab.experiments.matching import matched_gain
@@ -177,6 +178,8 @@ EQUAL = [
     ("credit-x4", "recipe-fixed-keys"),
     ("credit-x16", "credit"),
     ("credit-x4", "recipe-dense"),
+    ("credit-x4", "credit-reads-token"),
+    ("credit-x4", "recipe-one-expert"),
 ]
 
 
@@ -186,13 +189,13 @@ def test_what_is_called_equal_in_trained_weights_is(arm: str, other: str, scale:
     assert trained(arm, scale) == pytest.approx(trained(other, scale), rel=0.01)
 
 
+def differing(arm: str, base: str = "base") -> set[str]:
+    """The settings by which an arm is another than its base."""
+    one, other = config_of(base).model_dump(), config_of(arm).model_dump()
+    return {f"{group}.{key}" for group in one for key in one[group] if one[group][key] != other[group][key]}
+
+
 def test_arms_differ_in_what_their_claim_is_about_and_in_no_more() -> None:
-    base = config_of("base").model_dump()
-
-    def differing(arm: str) -> set[str]:
-        other = config_of(arm).model_dump()
-        return {f"{group}.{key}" for group in base for key in base[group] if base[group][key] != other[group][key]}
-
     assert differing("wide") == {"model.d_model"}
     assert differing("depth-16-d2") == {
         "model.num_layers",
@@ -207,6 +210,20 @@ def test_arms_differ_in_what_their_claim_is_about_and_in_no_more() -> None:
     assert differing("length-x4") == {"model.seq_len", "train.batch_size"}
     assert differing("fixed-keys") == {"gravity.keys"}
     assert differing("builtin") == {"data.source"}
+
+
+TAKEN_OUT = [arm for claim in parts.CLAIMS for arm in claim.arms if arm not in (parts.WHOLE, "recipe-one-expert")]
+
+
+@pytest.mark.parametrize("arm", TAKEN_OUT)
+def test_a_part_of_some_is_judged_by_taking_it_out_alone(arm: str) -> None:
+    gates = {"router.temperature", "router.learnable_temperature"}
+    assert differing(arm, parts.WHOLE) == gates if arm == "credit-soft-gates" else len(differing(arm, parts.WHOLE)) == 1
+
+
+def test_what_the_parts_are_taken_from_is_some() -> None:
+    whole, asked = config_of(parts.WHOLE).model_dump(), {**PARTS, **CREDIT}
+    assert {name: whole[name.split(".")[0]][name.split(".")[1]] for name in asked} == asked
 
 
 @pytest.mark.parametrize("scale", SCALES)

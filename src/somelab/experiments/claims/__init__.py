@@ -2,7 +2,7 @@
 What became of them is computed from run folders and never written here."""
 
 from somelab.errors import ConfigError, nearest
-from somelab.experiments.claims import adaptation, backbone, credit, data, pool, questions, recipe, routing, rules
+from somelab.experiments.claims import adaptation, backbone, credit, data, parts, pool, questions, recipe, routing, rules
 from somelab.experiments.claims.claim import Claim, Test
 
 TOPICS: dict[str, tuple[Claim, ...]] = {
@@ -15,6 +15,7 @@ TOPICS: dict[str, tuple[Claim, ...]] = {
     "Adaptation": adaptation.CLAIMS,
     "The recipe": recipe.CLAIMS,
     "Keys that move by credit": credit.CLAIMS,
+    "What each part of the recipe with credit is worth": parts.CLAIMS,
 }
 CLAIMS: dict[str, Claim] = {claim.id: claim for claims in TOPICS.values() for claim in claims}
 

@@ -75,6 +75,7 @@ PUBLISHED_GRAVITY: Settings = {
     "gravity.peer_pull": True,
     "gravity.decay": True,
 }
+SOFT_GATES: Settings = {"router.temperature": 1.0, "router.learnable_temperature": False}
 # The recipe with no gradient through the choice: many keys, that move fast enough to follow what is learned beside them.
 BLIND: Settings = {**RECIPE, **times(4, "experts.num_experts"), "router.gradient": False, "gravity.alpha": 0.01}
 
@@ -82,6 +83,11 @@ BLIND: Settings = {**RECIPE, **times(4, "experts.num_experts"), "router.gradient
 def _many(factor: float, settings: Settings, probes: tuple[str, ...] = ()) -> ArmRecipe:
     """The recipe with so many times the frozen experts."""
     return ArmRecipe({**RECIPE, **times(factor, "experts.num_experts"), **settings}, probes=probes)
+
+
+def _without(settings: Settings) -> ArmRecipe:
+    """`credit-x4`, the recipe as it is in `some`, with one part changed."""
+    return _many(4, {**recipe.CREDIT, **settings})
 
 
 ARMS: dict[str, ArmRecipe] = {
@@ -161,7 +167,7 @@ ARMS: dict[str, ArmRecipe] = {
     "recipe-uncentred": ArmRecipe({**RECIPE, "router.centre_queries": False}),
     "recipe-reads-token": ArmRecipe({**RECIPE, "experts.reads": "token"}),
     "recipe-no-mixer": ArmRecipe({**RECIPE, "experts.mixer": False}),
-    "recipe-soft-gates": ArmRecipe({**RECIPE, "router.temperature": 1.0, "router.learnable_temperature": False}),
+    "recipe-soft-gates": ArmRecipe({**RECIPE, **SOFT_GATES}),
     "recipe-default-init": ArmRecipe({**RECIPE, "experts.init": "default"}),
     "recipe-gains": ArmRecipe({**RECIPE, "experts.trainability": "gains"}),
     "recipe-one-expert": ArmRecipe({**RECIPE, "experts.num_experts": 1, "experts.top_k": 1, "experts.d_ffn": active_width}),
@@ -169,6 +175,15 @@ ARMS: dict[str, ArmRecipe] = {
     "credit": ArmRecipe({**RECIPE, **recipe.CREDIT}),
     "credit-x4": _many(4, recipe.CREDIT, probes=("domain-shift",)),
     "credit-x16": _many(16, recipe.CREDIT),
+    "credit-reads-token": _without({"experts.reads": "token"}),
+    "credit-no-mixer": _without({"experts.mixer": False}),
+    "credit-default-init": _without({"experts.init": "default"}),
+    "credit-soft-gates": _without(SOFT_GATES),
+    "credit-uncentred": _without({"router.centre_queries": False}),
+    "credit-no-load-bias": _without({"gravity.load_bias": 0.0}),
+    "credit-constant-step": _without({"gravity.credit_final": None}),
+    "credit-attracted": _without({"gravity.attraction": True}),
+    "credit-gains": _without({"experts.trainability": "gains"}),
     "fixed-x4": _many(4, FIXED),
     "fixed-x16": _many(16, FIXED),
     "gradient-x4": _many(4, {"gravity.keys": "gradient"}),
