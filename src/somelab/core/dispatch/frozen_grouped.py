@@ -45,11 +45,14 @@ class _FrozenGrouped(torch.autograd.Function):
         ctx.save_for_backward(gates_TK, input_PF)
         ctx.work = (pairs, ends_E, weights)
         ctx.mark_non_differentiable(answer_PO)
+        ctx.set_materialize_grads(False)  # or backward would be handed P x O zeros as the answers' own gradient
         return _added_up(answer_PO, pairs, gates_TK), answer_PO
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if grads[0] is None:
+            return None, None, None, None
         gates_TK, input_PF = ctx.saved_tensors
         work: tuple[SortedPairs, Tensor, ExpertWeights] = ctx.work
         pairs, ends_E, weights = work
