@@ -1,5 +1,5 @@
-"""What all tests share: one thread, property tests that try the same cases on every machine, and no compiled kernels
-unless a test asks for them. A failing case must fail again when it is run again."""
+"""What all tests share: one thread, property tests that try the same cases on every machine, and no compiled
+kernels unless a test asks for them. A failing case must fail again when it is run again."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from hypothesis import HealthCheck, settings
 from somelab.core.dispatch.kernels import register_
 from somelab.native.building import CannotBuild, library
 from somelab.native.table import NativeKernels
-from tests.train.builders import write_text
+from tests.training.builders import write_text
 
-os.environ["SOMELAB_NATIVE"] = "0"  # for the commands that tests start, too: their numbers follow from torch alone
+os.environ["SOMELAB_NATIVE"] = (
+    "0"  # for the commands that tests start, too: their numbers follow from torch alone
+)
 torch.set_num_threads(1)  # the sizes here are too small for more, and pytest-xdist already uses every core
 
 settings.register_profile(

@@ -1,7 +1,10 @@
-"""Imports point one way, and heavy packages are imported where they are used. Read from the source, not by running it.
+"""Imports point one way, and heavy packages are imported where they are used. Read from the source, not by
+running it.
 
-    core <- model <- train <- {adapt, experiments} <- cli        disk <- runs <- analysis <- view        view never imports train
-Rooms that do not exist yet hold trivially; imports under `if TYPE_CHECKING:` are for readers and not for the machine."""
+    core <- model <- training <- {adapt, experiments} <- library <- cli
+    disk <- runs <- analysis <- view
+    view never imports training
+Imports under `if TYPE_CHECKING:` do not count."""
 
 from __future__ import annotations
 
@@ -14,39 +17,41 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1] / "src" / "somelab"
-ROOMS = [
+PACKAGES = [
     "disk",
     "core",
     "native",
     "config",
     "data",
     "model",
-    "train",
+    "training",
     "runs",
     "analysis",
     "adapt",
     "experiments",
     "view",
-    "interop",
+    "library",
     "bench",
     "cli",
 ]
 HEAVY = {"sklearn", "umap", "transformers", "datasets", "fastapi", "matplotlib", "ray"}
 
-# What each room may not reach at run time, at module level or inside a function: the rooms that build on it.
-ABOVE_MODEL = {"train", "adapt", "experiments", "analysis", "view", "interop", "bench", "cli"}
+# What each package may not reach at run time, at module level or inside a function: the packages that build
+# on it.
+ABOVE_MODEL = {"training", "adapt", "experiments", "analysis", "view", "library", "bench", "cli"}
 FORBIDDEN = {
     "disk": {"core", "native", "config", "data", "runs", "model", *ABOVE_MODEL},
-    "core": {"disk", "native", "config", "data", "runs", "model", *ABOVE_MODEL},
+    "core": {"disk", "native", "data", "runs", "model", *ABOVE_MODEL},
     "native": {"config", "data", "runs", "model", *ABOVE_MODEL},
     "config": {"core", "native", "data", "runs", "model", *ABOVE_MODEL},
     "model": {"native", *ABOVE_MODEL},
-    "train": {"adapt", "experiments", "bench", "cli"},
-    "adapt": {"experiments", "cli"},
-    "experiments": {"cli"},
-    "runs": {"train", "analysis", "view", "cli"},
-    "analysis": {"view", "cli"},
-    "view": {"train", "cli"},
+    "training": {"adapt", "experiments", "library", "bench", "cli"},
+    "adapt": {"experiments", "library", "cli"},
+    "experiments": {"library", "cli"},
+    "runs": {"training", "analysis", "view", "library", "cli"},
+    "analysis": {"view", "library", "cli"},
+    "view": {"training", "library", "cli"},
+    "library": {"cli", "bench", "view", "experiments"},
 }
 
 
@@ -78,7 +83,7 @@ def _walk(node: ast.AST, package: list[str], *, deferred: bool) -> Iterator[Impo
             base = package[: len(package) - child.level + 1] if child.level else []
             source = ".".join([*base, *([child.module] if child.module else [])])
             yield Import(source, child.lineno, deferred)
-            # `from somelab import core` names a room after the word import.
+            # `from somelab import core` names a package after the word import.
             for name in child.names:
                 yield Import(f"{source}.{name.name}", child.lineno, deferred)
         else:
@@ -86,47 +91,55 @@ def _walk(node: ast.AST, package: list[str], *, deferred: bool) -> Iterator[Impo
             yield from _walk(child, package, deferred=inside)
 
 
-def files_of(room: str) -> list[Path]:
-    return sorted((ROOT / room).rglob("*.py"))
+def files_of(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
 
 
 def room_of(module: str) -> str | None:
     parts = module.split(".")
-    return parts[1] if parts[0] == "somelab" and len(parts) > 1 and parts[1] in ROOMS else None
+    return parts[1] if parts[0] == "somelab" and len(parts) > 1 and parts[1] in PACKAGES else None
 
 
-def broken(room: str, forbidden: set[str]) -> list[str]:
+def broken(package: str, forbidden: set[str]) -> list[str]:
     return [
         f"{path.relative_to(ROOT)}:{found.line} imports {found.module}"
-        for path in files_of(room)
+        for path in files_of(package)
         for found in imports_of(path)
         if room_of(found.module) in forbidden
     ]
 
 
-@pytest.mark.parametrize("room", FORBIDDEN)
-def test_rooms_import_towards_the_core(room: str) -> None:
-    assert not broken(room, FORBIDDEN[room])
+@pytest.mark.parametrize("package", FORBIDDEN)
+def test_packages_import_towards_the_core(package: str) -> None:
+    assert not broken(package, FORBIDDEN[package])
 
 
-def test_the_core_knows_torch_numpy_and_itself() -> None:
+def test_the_core_knows_torch_numpy_its_settings_and_itself() -> None:
     known = {"torch", "numpy", *sys.stdlib_module_names}
     files = files_of("core")
     assert len(files) > 20
     strangers: list[str] = []
     for path in files:
         for found in imports_of(path):
-            ours = found.module == "somelab" or found.module.startswith(("somelab.core", "somelab.errors"))
+            ours = found.module == "somelab" or found.module.startswith(
+                ("somelab.core", "somelab.config", "somelab.errors")
+            )
             if not ours and found.module.split(".")[0] not in known:
                 strangers.append(f"{path.relative_to(ROOT)}:{found.line} imports {found.module}")
     assert not strangers
 
 
 def test_settings_need_no_torch() -> None:
-    """`somelab --help` answers without it, so no file of the config may import torch, not even in a function."""
+    """`somelab --help` answers without it, so no file of the config may import torch, not even in a
+    function."""
     files = files_of("config")
     assert files
-    found = [f"{path.name}:{i.line}" for path in files for i in imports_of(path) if i.module.split(".")[0] == "torch"]
+    found = [
+        f"{path.name}:{i.line}"
+        for path in files
+        for i in imports_of(path)
+        if i.module.split(".")[0] == "torch"
+    ]
     assert not found
 
 
@@ -141,8 +154,8 @@ def test_heavy_packages_are_imported_where_they_are_used() -> None:
 
 
 def test_every_room_is_known_here() -> None:
-    rooms = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exists()}
-    assert rooms <= set(ROOMS), "a new room needs its place in the direction of imports"
+    packages = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exists()}
+    assert packages <= set(PACKAGES), "a new package needs its place in the direction of imports"
 
 
 SAMPLE = """
@@ -150,7 +163,7 @@ from __future__ import annotations
 import numpy as np
 from typing import TYPE_CHECKING
 if TYPE_CHECKING:
-    from somelab.train import loop
+    from somelab.training import loop
 else:
     import umap
 from somelab import cli
@@ -169,9 +182,18 @@ except ImportError:
 
 def test_the_reader_of_imports_reads_them_all() -> None:
     found = {(i.module, i.deferred) for i in _walk(ast.parse(SAMPLE), ["somelab", "core"], deferred=False)}
-    now = {"numpy", "umap", "somelab.cli", "somelab.model", "somelab.model.decoder", "somelab.core.pairs", "sklearn.cluster", "ray"}
+    now = {
+        "numpy",
+        "umap",
+        "somelab.cli",
+        "somelab.model",
+        "somelab.model.decoder",
+        "somelab.core.pairs",
+        "sklearn.cluster",
+        "ray",
+    }
     assert now <= {module for module, deferred in found if not deferred}
     assert ("matplotlib.pyplot", True) in found
-    assert not any("train" in module for module, _ in found)
+    assert not any("training" in module for module, _ in found)
     assert room_of("somelab.model.decoder") == "model"
     assert room_of("somelab.errors") is None

@@ -1,5 +1,5 @@
-"""Is the committed page the one that these sources give? Compares the digest that the build carries; needs no Node.
-`python ui/check.py --rebuild` also builds anew where Node is installed, and compares every byte."""
+"""Is the committed page the one that these sources give? Compares the digest that the build carries; needs no
+Node. `python ui/check.py --rebuild` also builds anew where Node is installed, and compares every byte."""
 
 from __future__ import annotations
 
@@ -13,11 +13,19 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent / "src" / "somelab" / "view" / "static"
-SINGLE_FILES = ("index.html", "package-lock.json", "package.json", "sources.ts", "tsconfig.json", "vite.config.ts")
+SINGLE_FILES = (
+    "index.html",
+    "package-lock.json",
+    "package.json",
+    "sources.ts",
+    "tsconfig.json",
+    "vite.config.ts",
+)
 
 
 def source_digest(root: Path = HERE) -> str:
-    """The same as `sourceDigest` in sources.ts: SHA-256 over path and content of every source file, in the order of their paths."""
+    """The same as `sourceDigest` in sources.ts: SHA-256 over path and content of every source file, in the
+    order of their paths."""
     names = [*SINGLE_FILES]
     for folder in ("public", "src"):
         names += [path.relative_to(root).as_posix() for path in (root / folder).rglob("*") if path.is_file()]
@@ -34,11 +42,16 @@ def built_digest(page: Path = BUILD / "index.html") -> str:
 
 
 def rebuilt_differences() -> list[str]:
-    """Files of the committed build that a fresh one does not give. Installs exactly what package-lock.json says."""
+    """Files of the committed build that a fresh one does not give. Installs exactly what package-lock.json
+    says."""
     if not (HERE / "node_modules").is_dir():
         subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, check=True)
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(["npx", "vite", "build", "--outDir", folder, "--emptyOutDir", "--logLevel", "warn"], cwd=HERE, check=True)
+        subprocess.run(
+            ["npx", "vite", "build", "--outDir", folder, "--emptyOutDir", "--logLevel", "warn"],
+            cwd=HERE,
+            check=True,
+        )
         fresh, committed = Path(folder), BUILD
         names = {path.name for path in fresh.iterdir()} | {path.name for path in committed.iterdir()}
         return sorted(name for name in names if _content(fresh / name) != _content(committed / name))
@@ -50,7 +63,10 @@ def _content(path: Path) -> bytes | None:
 
 def main(arguments: list[str]) -> int:
     if source_digest() != built_digest():
-        print("the page in src/somelab/view/static is not built from ui/ as it is now; run `make ui`", file=sys.stderr)
+        print(
+            "the page in src/somelab/view/static is not built from ui/ as it is now; run `make ui`",
+            file=sys.stderr,
+        )
         return 1
     if "--rebuild" in arguments and shutil.which("npx"):
         if differing := rebuilt_differences():

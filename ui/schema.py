@@ -1,5 +1,5 @@
-"""Writes src/schema.ts from the models of `somelab.view`: what Python promises is what the page is checked against.
-`python ui/schema.py` writes the file, `python ui/schema.py --check` only compares."""
+"""Writes src/schema.ts from the models of `somelab.view`: what Python promises is what the page is checked
+against. `python ui/schema.py` writes the file, `python ui/schema.py --check` only compares."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from somelab.view import live_messages, schema
+from somelab.view.live import messages as live_messages
+from somelab.view.schema import page as schema
 
 TARGET = Path(__file__).parent / "src" / "schema.ts"
 HEADER = "// Generated from somelab.view by `python ui/schema.py`; a test holds it equal. Do not edit.\n"
@@ -18,7 +19,7 @@ ROOTS: list[type[BaseModel]] = [
     schema.Page,
     live_messages.RunList,
     live_messages.TraceRequest,
-    live_messages.TraceAnswer,
+    live_messages.TraceResponse,
     live_messages.Increment,
     live_messages.Problem,
 ]
@@ -29,7 +30,9 @@ def typescript() -> str:
     _, definitions = models_json_schema([(model, "serialization") for model in ROOTS])
     models: dict[str, Any] = definitions["$defs"]
     return (
-        HEADER + "".join(_interface(name, models[name]) for name in sorted(models)) + f"\nexport const FORMAT = {schema.FORMAT};\n"
+        HEADER
+        + "".join(_interface(name, models[name]) for name in sorted(models))
+        + f"\nexport const FORMAT = {schema.FORMAT};\n"
     )
 
 
@@ -60,14 +63,24 @@ def _type(described: dict[str, Any]) -> str:
         return f"({inner})[]" if "|" in inner else f"{inner}[]"
     if kind == "object":
         return f"Record<string, {_type(described['additionalProperties'])}>"
-    return {"integer": "number", "number": "number", "string": "string", "boolean": "boolean", "null": "null"}[kind or ""]
+    return {
+        "integer": "number",
+        "number": "number",
+        "string": "string",
+        "boolean": "boolean",
+        "null": "null",
+    }[kind or ""]
 
 
 def main(arguments: list[str]) -> int:
     wanted = typescript()
     if arguments == ["--check"]:
         same = TARGET.read_text(encoding="utf-8") == wanted
-        print("src/schema.ts is up to date" if same else "src/schema.ts differs from the models; run `python ui/schema.py`")
+        print(
+            "src/schema.ts is up to date"
+            if same
+            else "src/schema.ts differs from the models; run `python ui/schema.py`"
+        )
         return 0 if same else 1
     TARGET.write_text(wanted, encoding="utf-8")
     return 0

@@ -1,5 +1,6 @@
-"""Draw all pictures of the documentation from the real rules: `python docs/pictures/draw.py [folder] [name ...]`.
-The same code gives the same files; a test draws them anew, so that no picture can fall behind the rules it shows."""
+"""Draw all pictures of the documentation from the real rules:
+`python docs/pictures/draw.py [folder] [name ...]`. The same code gives the same files; a test draws them
+anew, so that no picture can fall behind the rules it shows."""
 
 from __future__ import annotations
 

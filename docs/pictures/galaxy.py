@@ -1,5 +1,6 @@
 """The map of keys for the first picture, from a real layer: 200 steps of gravity on tokens that have topics.
-Keys and one query are laid flat by principal components; which keys the query chose is decided in all dimensions.
+Keys and one query are laid flat by principal components; which keys the query chose is decided in all
+dimensions.
 
 Shape letters: T tokens, D model width, E experts, K experts per token, P plane (2)."""
 
@@ -20,7 +21,8 @@ NUM_TOPICS, KINDS_PER_TOPIC, SEED = 6, 4, 3
 
 @dataclass(frozen=True)
 class Galaxy:
-    """Where keys and the queries of a batch lie on the plane, how much keys are used, and what one query chose."""
+    """Where keys and the queries of a batch lie on the plane, how much keys are used, and what one query
+    chose."""
 
     keys_EP: Tensor
     usage_E: Tensor
@@ -37,7 +39,9 @@ class Language:
         self.rng = rng
         self.common_D = 2 * torch.randn(D_MODEL, generator=rng) / D_MODEL**0.5
         topics_D = torch.randn(NUM_TOPICS, 1, D_MODEL, generator=rng)
-        self.kinds_D = (topics_D + 0.6 * torch.randn(NUM_TOPICS, KINDS_PER_TOPIC, D_MODEL, generator=rng)).flatten(0, 1)
+        self.kinds_D = (
+            topics_D + 0.6 * torch.randn(NUM_TOPICS, KINDS_PER_TOPIC, D_MODEL, generator=rng)
+        ).flatten(0, 1)
         self.frequency = torch.rand(NUM_TOPICS * KINDS_PER_TOPIC, generator=rng) + 0.15
 
     def tokens(self, num: int) -> Tensor:
@@ -59,7 +63,7 @@ def galaxy(token: int) -> Galaxy:
         layer(language.tokens(TOKENS_PER_STEP))
         layer.apply_gravity_()
     layer.eval()
-    routing = layer(language.tokens(NUM_SHOWN)).routing
+    routing = layer(language.tokens(NUM_SHOWN), details=True).routing
     keys_ED, mean_D = layer.keystore.keys_ED, layer.keystore.keys_ED.mean(dim=0)
     axes_PD = torch.linalg.svd(keys_ED - mean_D, full_matrices=False).Vh[:2]
     # The sign of a principal component is arbitrary; its largest entry is made positive.

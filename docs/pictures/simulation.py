@@ -1,5 +1,5 @@
-"""A very small world for the pictures: a few keys, tokens that are their own queries, and the real rules of gravity.
-Everything that moves here is moved by somelab.core; this file only feeds it and keeps what happened.
+"""A very small world for the pictures: a few keys, tokens that are their own queries, and the real rules of
+gravity. Everything that moves here is moved by somelab.core; this file only feeds it and keeps what happened.
 
 Shape letters: T tokens, D model width (2 in most pictures), E experts."""
 
@@ -35,13 +35,21 @@ class World:
     """Keys and the rules that act on them. `read` is one optimizer step: route, collect, apply, forget."""
 
     def __init__(
-        self, keys_ED: Tensor, gravity: GravityConfig, rules: Sequence[Act], *, top_k: int = 1, router: RouterConfig | None = None
+        self,
+        keys_ED: Tensor,
+        gravity: GravityConfig,
+        rules: Sequence[Act],
+        *,
+        top_k: int = 1,
+        router: RouterConfig | None = None,
     ) -> None:
         num_experts, d_model = keys_ED.shape
         # Smoothing hands the moved keys to the router, so every world ends with it.
         self.settings, self.rules = gravity, [Rule(act) for act in (*rules, smoothing)]
         self.router = Router(d_model, top_k, router or RouterConfig(kind="none"), seed=0, layer=0)
-        self.statistics = RoutingStatistics(num_experts, d_model, gravity, centre=self.router.config.centre_queries)
+        self.statistics = RoutingStatistics(
+            num_experts, d_model, gravity, centre=self.router.config.centre_queries
+        )
         none_E = torch.zeros(num_experts)
         self.state = KeyState(
             keys_ED=keys_ED,
@@ -58,12 +66,12 @@ class World:
         state = self.state
         return self.router(tokens_TD, state.routing_keys_ED, state.load_bias_E, state.query_mean_D)
 
-    def read(self, tokens_TD: Tensor, helpfulness_TE: Tensor | None = None) -> Glimpse:
-        """`helpfulness_TE`: what each expert's answer would be worth to each token, for the rule of credit."""
+    def read(self, tokens_TD: Tensor, alignment_TE: Tensor | None = None) -> Glimpse:
+        """`alignment_TE`: the alignment of each expert's output with each token's error, for credit."""
         routing = self.route(tokens_TD)
         self.statistics.add_(routing, step=self.step, counted_T=None, token_index_T=None)
-        if helpfulness_TE is not None:
-            merit_TK = merits(helpfulness_TE.gather(1, routing.indices_TK), routing.gates_TK)
+        if alignment_TE is not None:
+            merit_TK = merits(alignment_TE.gather(1, routing.indices_TK), routing.gates_TK)
             self.statistics.add_credit_(routing, merit_TK, step=self.step, counted_T=None, token_index_T=None)
         now = Moment(self.settings, 0, 1, self.step, 0.0, 0, self.state.keys_ED)
         self.state = apply_rules(self.state, self.statistics, now, self.rules)

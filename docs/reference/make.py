@@ -1,5 +1,5 @@
-"""Write what the documentation says about settings from the settings themselves: `python docs/reference/make.py`.
-It writes reference/config.md and the table in concepts/versions.md; a test compares both with the tree."""
+"""Generate the reference of settings from the field docstrings: `python docs/reference/make.py`. It writes
+reference/config.md and the table in concepts/versions.md; a test compares both with the tree."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ DOCS = Path(__file__).parents[1]
 INTRODUCTION = """\
 # All settings
 
-Written by `python docs/reference/make.py` from [the typed tree](../../src/somelab/config/tree.py); do not edit it here.
-The same is printed by `somelab show --fields`. On the command line a setting is `--group.name value`, in a file a line under
-its group. `null` (None in Python) is "not set". An unknown name, a value out of range or settings that contradict each other are
-refused, with a remedy.
+Written by `python docs/reference/make.py` from [the typed tree](../../src/somelab/config/tree.py); do not
+edit it here. `somelab show --fields` prints the same. On the command line a setting is
+`--group.name value`, in a file a line under its group. `null` (None in Python) is "not set". Unknown names,
+values out of range and settings that contradict each other are errors, with a remedy.
 """
 VERSION_COLUMNS = {
     "query network": "router.kind",
@@ -83,7 +83,10 @@ def _row(field: Field) -> str:
 def _backbones() -> str:
     """What the parts of `model` are where they are left at null."""
     names = list(BACKBONES)
-    rows = [f"| {part} | " + " | ".join(plain(BACKBONES[name][part]) for name in names) + " |" for part in BACKBONES[names[0]]]
+    rows = [
+        f"| {part} | " + " | ".join(plain(BACKBONES[name][part]) for name in names) + " |"
+        for part in BACKBONES[names[0]]
+    ]
     head = [f"| part | {' | '.join(names)} |", f"|{'---|' * (len(names) + 1)}"]
     table = "\n".join([*head, *rows])
     return f"## Backbones\nWhat a part of `model` is where it is left at null.\n\n{table}\n"

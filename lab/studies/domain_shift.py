@@ -1,9 +1,11 @@
-"""Domain shift: several runs (seeds) read another kind of text and then their own again, in every way there is.
+"""Domain shift: several runs (seeds) read another kind of text and then their own again, in every way there
+is.
 
-`python lab/studies/domain_shift.py RUN [RUN ...] --data TEXT [--dense RUN ...] [--tokens N] [--rules attraction,load_bias]
-[--all-rate 6e-4,2e-3,6e-3] [--out domain-shift.json] [--figure docs/images/domain-shift.png]`: frozen, active, key noise of the
-same size, single rules, and gradient steps on the router and on everything, at each of the rates; dense runs are frozen, tuned and
-given the word cache. Means with 95 % intervals. `--again domain-shift.json --figure FILE` draws what an earlier call measured."""
+`python lab/studies/domain_shift.py RUN [RUN ...] --data TEXT [--dense RUN ...] [--tokens N] [--rules
+attraction,load_bias] [--all-rate 6e-4,2e-3,6e-3] [--out domain-shift.json] [--figure
+docs/images/domain-shift.png]`: frozen, active, key noise of the same size, single rules, and gradient steps
+on the router and on everything, at each of the rates; dense runs are frozen, tuned and given the word cache.
+Means with 95 % intervals. `--again domain-shift.json --figure FILE` draws what an earlier call measured."""
 
 from __future__ import annotations
 
@@ -14,8 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from somelab.adapt import AdaptationSettings
-from somelab.adapt.figure import draw_study
-from somelab.adapt.study import DENSE_METHODS, METHODS, at_rates, best_tuned, study_run, summarise, text_for
+from somelab.adapt.domain_shift.figure import draw_study
+from somelab.adapt.domain_shift.study import (
+    DENSE_METHODS,
+    METHODS,
+    at_rates,
+    best_tuned,
+    study_run,
+    summarise,
+    text_for,
+)
 from somelab.runs import RunFolder
 from somelab.runs.trained import load_trained
 
@@ -24,10 +34,21 @@ Summary = dict[str, dict[str, Any]]
 
 def study(path: str, asked: argparse.Namespace, settings: AdaptationSettings, methods: list[str]) -> Summary:
     trained = load_trained(RunFolder.open(path))
-    text = text_for(trained, asked.data, max_tokens=asked.tokens, home_tokens=asked.home_tokens, back_tokens=asked.back_tokens)
+    text = text_for(
+        trained,
+        asked.data,
+        max_tokens=asked.tokens,
+        home_tokens=asked.home_tokens,
+        back_tokens=asked.back_tokens,
+    )
     rates = {"router": asked.router_rate, "all": float(asked.all_rate[0])}
     return study_run(
-        trained.model, text, settings, methods, learning_rates=rates, progress=lambda method: print(path, method, file=sys.stderr)
+        trained.model,
+        text,
+        settings,
+        methods,
+        learning_rates=rates,
+        progress=lambda method: print(path, method, file=sys.stderr),
     )
 
 
@@ -37,7 +58,9 @@ def measured(asked: argparse.Namespace) -> dict[str, Any]:
     settings = AdaptationSettings(rules=rules, rate=asked.rate, every=asked.every, trust_region=asked.trust)
     methods = at_rates(asked.methods.split(","), "all", asked.all_rate)
     runs = [study(run, asked, settings, methods) for run in asked.runs]
-    dense = [study(run, asked, settings, at_rates(DENSE_METHODS, "all", asked.all_rate)) for run in asked.dense]
+    dense = [
+        study(run, asked, settings, at_rates(DENSE_METHODS, "all", asked.all_rate)) for run in asked.dense
+    ]
     return {
         "command": sys.argv,
         "data": Path(asked.data).name,
@@ -83,7 +106,10 @@ def main() -> None:
     if asked.figure is not None:
         asked.figure.parent.mkdir(parents=True, exist_ok=True)
         dense = f" and {len(record['each_dense'])} dense ones" if record["each_dense"] else ""
-        title = f"{len(record['runs'])} runs{dense} read {record['data']}, then their own text again; 95 % intervals over seeds"
+        title = (
+            f"{len(record['runs'])} runs{dense} read {record['data']}, then their own text again; 95 % "
+            "intervals over seeds"
+        )
         draw_study(record["summary"], asked.figure, title, record["dense"])
 
 
@@ -92,12 +118,17 @@ def table(kind: str, summary: Summary) -> list[str]:
     width = max(map(len, summary), default=0) + len("dense ")
     lines = [
         "  ".join(
-            [f"{kind + name:{width}}", *(f"{what} {told(found[what])}" for what in ("val_loss", "gain", "forgetting", "back"))]
+            [
+                f"{kind + name:{width}}",
+                *(f"{what} {told(found[what])}" for what in ("val_loss", "gain", "forgetting", "back")),
+            ]
         )
         for name, found in summary.items()
     ]
     best = best_tuned({name: found["val_loss"]["mean"] for name, found in summary.items()})
-    return lines if best in (None, "all") else [*lines, f"{kind}fine-tuning reads the new text best as {best}"]
+    return (
+        lines if best in (None, "all") else [*lines, f"{kind}fine-tuning reads the new text best as {best}"]
+    )
 
 
 def told(found: dict[str, Any]) -> str:

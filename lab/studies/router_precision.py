@@ -1,7 +1,9 @@
-"""What bf16 in the query network changes: the share of tokens whose K-set differs, and val_ppl when trained either way.
+"""What bf16 in the query network changes: the share of tokens whose K-set differs, and val_ppl when trained
+either way.
 
-`python lab/studies/router_precision.py TEXT.txt [--seeds 3] [--presets a1 ...]` trains each preset at micro scale in bf16, with its
-query network once in bf16 and once in fp32; then it routes validation tokens of every model both ways, from the same states."""
+`python lab/studies/router_precision.py TEXT.txt [--seeds 3] [--presets a1 ...]` trains each preset at micro
+scale in bf16, with its query network once in bf16 and once in fp32; then it routes validation tokens of every
+model both ways, from the same states."""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ from somelab.core.router import Router
 from somelab.data.prepare import prepare
 from somelab.model.decoder import Decoder
 from somelab.runs.trained import load_trained
-from somelab.train import session
-from somelab.train.evaluate import evaluate, validation
+from somelab.training import session
+from somelab.training.evaluate import evaluate, validation
 
 
 class Differing:
@@ -56,16 +58,28 @@ def main() -> None:
     for name in asked.presets:
         for seed in range(asked.seeds):
             for precision in ("model", "fp32"):
-                settings = {"data.source": asked.text, "train.seed": seed, "router.precision": precision, "train.precision": "bf16"}
+                settings = {
+                    "data.source": asked.text,
+                    "train.seed": seed,
+                    "router.precision": precision,
+                    "train.precision": "bf16",
+                }
                 config = override(scaled(preset(name).config, asked.scale), settings)
                 with tempfile.TemporaryDirectory() as folder:
                     run, outcome = session.start(config, Path(folder) / "run", {"name": name})
                     model = load_trained(run).model
                 assert outcome.evaluation is not None
-                record = {"preset": name, "seed": seed, "router.precision": precision, "val_ppl": outcome.evaluation.val_ppl}
+                record = {
+                    "preset": name,
+                    "seed": seed,
+                    "router.precision": precision,
+                    "val_ppl": outcome.evaluation.val_ppl,
+                }
                 if precision == "model":
                     counter = Differing(model)
-                    evaluate(model, validation(prepare(config), config), dtype=torch.bfloat16, max_tokens=16_384)
+                    evaluate(
+                        model, validation(prepare(config), config), dtype=torch.bfloat16, max_tokens=16_384
+                    )
                     record["differing_share"] = counter.shares()
                 print(json.dumps(record), flush=True)
 

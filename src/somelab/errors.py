@@ -1,5 +1,5 @@
-"""Errors that a person can act on: each names the field, the value and the remedy, in one line.
-The command prints the line and exits with 2; a traceback is for our own mistakes only."""
+"""Errors that a person can act on: each names the field, the value and the remedy, in one line. The command
+prints the line and exits with 2; a traceback appears for somelab's own faults only."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ class ConfigError(SomelabError):
     def __init__(self, field: str, value: object, problem: str, remedy: str) -> None:
         self.field, self.value, self.problem, self.remedy = field, value, problem, remedy
         super().__init__(f"{field} = {value!r}: {problem}; {remedy}")
+
+
+def reading_problem(error: OSError) -> str:
+    """Why a file could not be read, as the problem of a ConfigError."""
+    return (
+        "there is no such file"
+        if isinstance(error, FileNotFoundError)
+        else f"cannot be read ({error.strerror})"
+    )
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -14,8 +14,11 @@ SEQ_LEN = 16
 KINDS = ("random", "constant", "alternating", "lengths")
 
 
-def rows_of_kind(kind: str, num_rows: int, seed: int = 0, vocabulary: int = VOCABULARY, seq_len: int = SEQ_LEN) -> np.ndarray:
-    """Rows of T + 1 tokens. `lengths`: from one token to a full row, the rest padding. Two ids are special, and not drawn."""
+def rows_of_kind(
+    kind: str, num_rows: int, seed: int = 0, vocabulary: int = VOCABULARY, seq_len: int = SEQ_LEN
+) -> np.ndarray:
+    """Rows of T + 1 tokens. `lengths`: from one token to a full row, the rest padding. Two ids are special,
+    and not drawn."""
     rng = np.random.default_rng(seed)
     rows_RS = rng.integers(2, vocabulary, (num_rows, seq_len + 1))
     half = (vocabulary + 2) // 2
@@ -35,7 +38,8 @@ def rows_of_kind(kind: str, num_rows: int, seed: int = 0, vocabulary: int = VOCA
 def batches_of(rows_RS: np.ndarray, batch_size: int) -> list[Batch]:
     num_bytes_V = np.ones(max(VOCABULARY, int(rows_RS.max()) + 1), dtype=np.int64)
     return [
-        batch_of(rows_RS[first : first + batch_size], num_bytes_V, packed=False) for first in range(0, len(rows_RS), batch_size)
+        batch_of(rows_RS[first : first + batch_size], num_bytes_V, packed=False)
+        for first in range(0, len(rows_RS), batch_size)
     ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from somelab.cli.main import main
-from tests.train.builders import SMALL, flags_of, write_text
+from tests.training.builders import SMALL, flags_of, write_text
 
 
 @pytest.fixture(scope="session")
@@ -15,8 +15,16 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of forty steps, with keys that route by more than one direction."""
     folder = tmp_path_factory.mktemp("adapt")
     text = write_text(folder / "short.txt")
-    settings = {**SMALL, "train.steps": 40, "train.learning_rate": 0.005, "train.eval_every": 20, "router.temperature": 0.3}
-    assert main(["train", "demo", "--data", str(text), "--out", str(folder / "run"), *flags_of(settings)]) == 0
+    settings = {
+        **SMALL,
+        "train.steps": 40,
+        "train.learning_rate": 0.005,
+        "train.eval_every": 20,
+        "router.temperature": 0.3,
+    }
+    assert (
+        main(["train", "demo", "--data", str(text), "--out", str(folder / "run"), *flags_of(settings)]) == 0
+    )
     return folder / "run"
 
 

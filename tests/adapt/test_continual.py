@@ -1,4 +1,5 @@
-"""Continual learning: the measures by hand, the learners by what they may change, a study that goes on where it was killed."""
+"""Continual learning: the measures by hand, the learners by what they may change, a study that goes on where
+it was killed."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import torch
 from somelab.adapt.continual import measures, session
 from somelab.adapt.continual.bases import dense_config, some_config
 from somelab.adapt.continual.learners import LEARNERS, Consolidation, Replay
-from somelab.adapt.continual.session import Plan, run_study
+from somelab.adapt.continual.session import StudySettings, run_study
 from somelab.adapt.continual.stream import mixed, names_of, open_stream
 from somelab.adapt.continual.tables import as_csv, markdown, summarise
 from somelab.cli.main import main
@@ -55,12 +56,20 @@ def test_a_learner_that_only_improves_has_no_forgetting() -> None:
 
 
 def test_one_experience_has_no_past() -> None:
-    assert measures.forgetting([[2.0]]) == measures.backward_transfer([[2.0]]) == measures.forward_transfer([[2.0]], [3.0]) == 0.0
+    assert (
+        measures.forgetting([[2.0]])
+        == measures.backward_transfer([[2.0]])
+        == measures.forward_transfer([[2.0]], [3.0])
+        == 0.0
+    )
 
 
 def test_streams_are_named() -> None:
     assert [name for name, _ in names_of(("builtin",))][:2] == ["story", "recipe"]
-    assert names_of(("builtin:weather,story",)) == [("weather", "builtin:weather"), ("story", "builtin:story")]
+    assert names_of(("builtin:weather,story",)) == [
+        ("weather", "builtin:weather"),
+        ("story", "builtin:story"),
+    ]
     assert names_of(("a/one.txt", "two.txt")) == [("one", "a/one.txt"), ("two", "two.txt")]
     for words, problem in (
         (("one.txt",), "one experience"),
@@ -81,11 +90,7 @@ def learner_model(name: str) -> Decoder:
     return decoder_of({"feed_forward": LEARNERS[name].feed_forward})
 
 
-CHANGING = {
-    "some-keys": {"keystore"},
-    "some-memory": {"keystore"},
-    "some-keys+query": {"keystore", "router"},
-}
+CHANGING = {"some-keys": {"keystore"}, "some-memory": {"keystore"}, "some-keys+query": {"keystore", "router"}}
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -96,7 +101,12 @@ def test_each_learner_changes_what_it_may(name: str) -> None:
     learner.finish(lambda: stream_of(seed=7))
     scores = list(learner.learn(stream_of(num_rows=300)))
     assert sum(score.num_tokens for score in scores) == 300 * 16
-    changed = {part for key, value in buffers_of(model).items() if not torch.equal(value, before[key]) for part in key.split(".")}
+    changed = {
+        part
+        for key, value in buffers_of(model).items()
+        if not torch.equal(value, before[key])
+        for part in key.split(".")
+    }
     allowed = CHANGING.get(name)
     if allowed is not None:
         assert changed & {"embedding", "attention", "experts"} == set()
@@ -117,7 +127,8 @@ def test_a_batch_is_scored_before_it_is_learned_from() -> None:
 
 
 def test_consolidation_holds_what_mattered() -> None:
-    """The same text again and again, once held and once not: the held weights stay nearer, and the fisher is not zero."""
+    """The same text again and again, once held and once not: the held weights stay nearer, and the fisher is
+    not zero."""
     moved: list[float] = []
     for holds in (False, True):
         learner = Consolidation(learner_model("dense"), 0.01, seed=0)
@@ -138,7 +149,10 @@ def test_the_reservoir_is_even_and_half_of_each_step() -> None:
     taught = [learner.taught(batch) for batch in batches]
     assert all(len(batch.tokens_BT) == 8 for batch in taught)
     assert len(learner.reservoir) == 512
-    place = {tuple(row): number for number, row in enumerate(torch.cat([batch.tokens_BT for batch in batches]).tolist())}
+    place = {
+        tuple(row): number
+        for number, row in enumerate(torch.cat([batch.tokens_BT for batch in batches]).tolist())
+    }
     kept = torch.tensor([place[tuple(row.tokens_BT[0].tolist())] for row in learner.reservoir]).float()
     assert 900 < float(kept.mean()) < 1100  # every row of 2,000 has the same chance
     new_rows = set(map(tuple, batches[-1].tokens_BT.tolist()))
@@ -146,8 +160,8 @@ def test_the_reservoir_is_even_and_half_of_each_step() -> None:
 
 
 @pytest.fixture(scope="module")
-def tiny_plan() -> Plan:
-    return Plan(
+def tiny_plan() -> StudySettings:
+    return StudySettings(
         stream=("builtin:story,recipe,weather",),
         learners=("some-keys", "dense", "joint"),
         tokens=512,
@@ -158,7 +172,9 @@ def tiny_plan() -> Plan:
 
 
 @pytest.fixture(scope="module")
-def studied(tiny_plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+def studied(
+    tiny_plan: StudySettings, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, list[dict[str, Any]]]:
     out = tmp_path_factory.mktemp("study")
     return out, run_study(tiny_plan, out)
 
@@ -170,24 +186,30 @@ def test_a_study_has_a_square_matrix_and_its_measures(studied: tuple[Path, list[
         assert [len(row) for row in result["matrix"]] == [3, 3, 3]
         assert result["forgetting"] == pytest.approx(measures.forgetting(result["matrix"]))
         assert result["tokens_per_experience"] == 512
-    assert results[1]["matrix"][0] == pytest.approx(results[2]["matrix"][0]), "dense and joint share their base"
+    assert results[1]["matrix"][0] == pytest.approx(results[2]["matrix"][0]), (
+        "dense and joint share their base"
+    )
     assert results[0]["num_trainable"] == 0
     assert results[1]["num_trainable"] > 0
 
 
 def test_a_study_goes_on_where_it_was_killed(
-    studied: tuple[Path, list[dict[str, Any]]], tiny_plan: Plan, monkeypatch: pytest.MonkeyPatch
+    studied: tuple[Path, list[dict[str, Any]]], tiny_plan: StudySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, results = studied
     (out / "results" / "joint-seed0.json").unlink()
     made: list[str] = []
     whole = session._follow
-    monkeypatch.setattr(session, "_follow", lambda learner, name, *rest: made.append(name) or whole(learner, name, *rest))
+    monkeypatch.setattr(
+        session, "_follow", lambda learner, name, *rest: made.append(name) or whole(learner, name, *rest)
+    )
     assert run_study(tiny_plan, out) == results
     assert made == ["joint"]
 
 
-def test_another_study_does_not_mix_in(studied: tuple[Path, list[dict[str, Any]]], tiny_plan: Plan) -> None:
+def test_another_study_does_not_mix_in(
+    studied: tuple[Path, list[dict[str, Any]]], tiny_plan: StudySettings
+) -> None:
     from dataclasses import replace
 
     with pytest.raises(SomelabError, match="tokens"):
@@ -207,7 +229,7 @@ def test_tables(studied: tuple[Path, list[dict[str, Any]]]) -> None:
     assert all(line.count(",") == head.count(",") for line in lines)
 
 
-def test_joint_batches_take_experiences_in_turn(tiny_plan: Plan) -> None:
+def test_joint_batches_take_experiences_in_turn(tiny_plan: StudySettings) -> None:
     config = some_config("micro", TINY)
     experiences = open_stream(names_of(tiny_plan.stream), config)
     batch = next(mixed(experiences, 0, 1))
@@ -216,7 +238,7 @@ def test_joint_batches_take_experiences_in_turn(tiny_plan: Plan) -> None:
     assert torch.equal(batch.tokens_BT[1], first.tokens_BT[0])
 
 
-def test_from_scratch_learns_the_first_experience_too(tiny_plan: Plan, tmp_path: Path) -> None:
+def test_from_scratch_learns_the_first_experience_too(tiny_plan: StudySettings, tmp_path: Path) -> None:
     from dataclasses import replace
 
     (result,) = run_study(replace(tiny_plan, from_scratch=True, learners=("dense",)), tmp_path)
@@ -226,9 +248,18 @@ def test_from_scratch_learns_the_first_experience_too(tiny_plan: Plan, tmp_path:
 
 
 def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from tests.train.builders import flags_of
+    from tests.training.builders import flags_of
 
-    words = ["continual", "builtin:story,recipe", "--learners", "some-keys,dense", "--tokens", "256", "--eval-tokens", "128"]
+    words = [
+        "continual",
+        "builtin:story,recipe",
+        "--learners",
+        "some-keys,dense",
+        "--tokens",
+        "256",
+        "--eval-tokens",
+        "128",
+    ]
     words += ["--out", str(tmp_path / "study"), *flags_of(TINY)]
     assert main([*words, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
@@ -246,4 +277,6 @@ def test_keys_only_leaves_weights_to_the_bit() -> None:
     weights = {name: value for name, value in buffers_of(model).items() if "keystore" not in name}
     learner = LEARNERS["some-keys"](model, 0.01, seed=0)
     list(learner.learn(stream_of(num_rows=300)))
-    assert_bit_equal(weights, {name: value for name, value in buffers_of(model).items() if "keystore" not in name})
+    assert_bit_equal(
+        weights, {name: value for name, value in buffers_of(model).items() if "keystore" not in name}
+    )

@@ -1,4 +1,5 @@
-"""Adaptive evaluation: scored before moved, back to the bit, the same for any batching, never a number that is none."""
+"""Adaptive evaluation: scored before moved, back to the bit, the same for any batching, never a number that
+is none."""
 
 from __future__ import annotations
 
@@ -7,11 +8,12 @@ from typing import Any
 import pytest
 import torch
 
-from somelab.adapt import Adaptation, AdaptationSettings
-from somelab.adapt.chunks import chunks
-from somelab.adapt.mode import nats_of
-from somelab.adapt.score import total
-from somelab.adapt.settings import GRAVITY_RULES, USUAL_CREDIT
+from somelab.adapt import Adaptation, AdaptationSettings, adapting
+from somelab.adapt.reading.chunks import chunks
+from somelab.adapt.reading.mode import nats_of
+from somelab.adapt.reading.score import total
+from somelab.adapt.settings import GRAVITY_RULES
+from somelab.core.gravity.credit import WHILE_READING
 from somelab.core.layer import SomeLayer
 from somelab.errors import ConfigError, SomelabError
 from somelab.model import Decoder, next_token_loss
@@ -27,7 +29,9 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "gradient keys": {"gravity": {"keys": "gradient"}},
     "averaged keys, no norm": {"gravity": {"key_ema": 0.5, "norm": "none"}},
     "dot, cumulative": {"gravity": {"usage": "cumulative"}, "router": {"kind": "linear", "scoring": "dot"}},
-    "sigmoid, learned temperature": {"router": {"kind": "mlp", "gates": "sigmoid", "learnable_temperature": True}},
+    "sigmoid, learned temperature": {
+        "router": {"kind": "mlp", "gates": "sigmoid", "learnable_temperature": True}
+    },
     "no query network, centred": {"router": {"kind": "none", "centre_queries": True}},
 }
 
@@ -41,8 +45,11 @@ def test_everything_is_back_to_the_bit(variant: str) -> None:
     model = decoder_of(**VARIANTS[variant])
     model.train()
     before, configs = buffers_of(model), [layer.router.config for layer in model.some_layers()]
-    digests, steps = [layer.keystore.digest() for layer in model.some_layers()], [x.keystore.step for x in model.some_layers()]
-    with model.adapting(**LIVELY) as adaptation:
+    digests, steps = (
+        [layer.keystore.digest() for layer in model.some_layers()],
+        [x.keystore.step for x in model.some_layers()],
+    )
+    with adapting(model, **LIVELY) as adaptation:
         list(adaptation.read(stream_of()))
         moved = keys_of(model)
         assert adaptation.num_updates > 5
@@ -61,7 +68,7 @@ def test_an_exception_rolls_back_too_even_behind_keep() -> None:
     before = buffers_of(model)
 
     def fail_on_the_way() -> None:
-        with model.adapting(rules=("attraction",), rate=50.0, every=40) as adaptation:
+        with adapting(model, rules=("attraction",), rate=50.0, every=40) as adaptation:
             for number, _ in enumerate(adaptation.read(stream_of())):
                 adaptation.keep()
                 if number == 3:
@@ -72,10 +79,10 @@ def test_an_exception_rolls_back_too_even_behind_keep() -> None:
     assert_bit_equal(before, buffers_of(model))
 
 
-def test_keep_leaves_the_addresses_and_nothing_else() -> None:
+def test_keep_leaves_the_keys_and_nothing_else() -> None:
     model = decoder_of()
     before = buffers_of(model)
-    with model.adapting(rules=("attraction", "peer_pull"), rate=50.0, every=40) as adaptation:
+    with adapting(model, rules=("attraction", "peer_pull"), rate=50.0, every=40) as adaptation:
         list(adaptation.read(stream_of()))
         moved = keys_of(model)
         adaptation.keep()
@@ -86,14 +93,17 @@ def test_keep_leaves_the_addresses_and_nothing_else() -> None:
 
 
 def test_what_a_checkpoint_has_no_place_for_cannot_be_kept() -> None:
-    with decoder_of().adapting(rules=("attraction", "gain")) as adaptation, pytest.raises(ConfigError, match="gain"):
+    with (
+        adapting(decoder_of(), rules=("attraction", "gain")) as adaptation,
+        pytest.raises(ConfigError, match="gain"),
+    ):
         adaptation.keep()
 
 
 def test_without_rules_nothing_changes_at_any_moment() -> None:
     model = decoder_of()
     before = buffers_of(model)
-    with model.adapting(rules=(), every=40) as adaptation:
+    with adapting(model, rules=(), every=40) as adaptation:
         for reading in adaptation.read(stream_of()):
             assert not reading.moved
             assert_bit_equal(before, buffers_of(model))
@@ -107,7 +117,7 @@ def test_a_token_is_scored_before_it_moves_a_key() -> None:
     layer = model.some_layers()[0]
     layer.router.register_forward_pre_hook(lambda router, inputs: seen.append(inputs[1].clone()))
     left = [layer.keystore.keys_ED.clone()]
-    with model.adapting(rules=("attraction",), rate=100.0, every=64) as adaptation:
+    with adapting(model, rules=("attraction",), rate=100.0, every=64) as adaptation:
         for _ in adaptation.read(stream_of(num_rows=20)):
             left.append(layer.keystore.keys_ED.clone())
     assert len(seen) == 5
@@ -121,9 +131,9 @@ def test_moving_first_would_have_been_another_score() -> None:
     model.eval()
     settings = {"rules": ("attraction",), "rate": 200.0, "every": 64}
     at_rest = [nats_of(model, batch, torch.float32)[batch.counted_BT] for batch in (first, second)]
-    with model.adapting(**settings) as adaptation:
+    with adapting(model, **settings) as adaptation:
         one, two = adaptation.read([first, second])
-    with model.adapting(**settings) as adaptation:
+    with adapting(model, **settings) as adaptation:
         list(adaptation.read([first]))
         moved = [nats_of(model, batch, torch.float32)[batch.counted_BT] for batch in (first, second)]
     assert torch.equal(one.nats_N, at_rest[0])
@@ -139,7 +149,7 @@ def test_any_batching_gives_the_same_bits(kind: str, batch_size: int) -> None:
     found: list[tuple[torch.Tensor, list[torch.Tensor], float]] = []
     for size in (4, batch_size):
         model = decoder_of()
-        with model.adapting(**LIVELY, mask="surprising", schedule="burst") as adaptation:
+        with adapting(model, **LIVELY, mask="surprising", schedule="burst") as adaptation:
             readings = list(adaptation.read(batches_of(rows_RS, size)))
             nats_N = torch.cat([reading.nats_N for reading in readings])
             found.append((nats_N, keys_of(model), total(reading.score for reading in readings).nats))
@@ -150,11 +160,12 @@ def test_any_batching_gives_the_same_bits(kind: str, batch_size: int) -> None:
 
 
 def test_a_stream_read_in_two_calls_moves_keys_as_often() -> None:
-    """What does not fill an interval waits for the next call; only the last bits may differ, by the shape of the products."""
+    """What does not fill an interval waits for the next call; only the last bits may differ, by the shape of
+    the products."""
     rows_RS, keys = rows_of_kind("random", 21), list[list[torch.Tensor]]()
     for parts in ([rows_RS], [rows_RS[:10], rows_RS[10:]]):
         model = decoder_of()
-        with model.adapting(rules=("attraction", "peer_pull"), rate=20.0, every=64) as adaptation:
+        with adapting(model, rules=("attraction", "peer_pull"), rate=20.0, every=64) as adaptation:
             for part in parts:
                 list(adaptation.read(batches_of(part, 4)))
             assert adaptation.num_updates == 5
@@ -164,9 +175,14 @@ def test_a_stream_read_in_two_calls_moves_keys_as_often() -> None:
 
 
 def test_cuts_follow_counted_tokens() -> None:
-    """Rows count 16 each: an interval of 40 is full with the third; one of 16 with each; what was carried shortens the first."""
+    """Rows count 16 each: an interval of 40 is full with the third; one of 16 with each; what was carried
+    shortens the first."""
     stream = stream_of(num_rows=8, batch_size=3)
-    assert [(len(c.batch.tokens_BT), c.complete) for c in chunks(stream, 40)] == [(3, True), (3, True), (2, False)]
+    assert [(len(c.batch.tokens_BT), c.complete) for c in chunks(stream, 40)] == [
+        (3, True),
+        (3, True),
+        (2, False),
+    ]
     assert [len(c.batch.tokens_BT) for c in chunks(stream, 16)] == [1] * 8
     assert [len(c.batch.tokens_BT) for c in chunks(stream, 40, carried=24)] == [1, 3, 3, 1]
 
@@ -183,7 +199,7 @@ def test_numbers_that_are_none_never_reach_the_keys(where: str) -> None:
         else:
             model.some_layers()[1].router.linears[0].weight[0] = torch.nan
     stream = stream_of(num_rows=40)
-    with model.adapting(**LIVELY) as adaptation:
+    with adapting(model, **LIVELY) as adaptation:
         list(adaptation.read(stream))
         assert adaptation.num_rejected > 0 or where == "router"
         for place in adaptation.places:
@@ -210,14 +226,14 @@ def test_numbers_that_are_none_never_reach_the_keys(where: str) -> None:
 )
 def test_impossible_settings_are_named(settings: dict[str, Any], named: str) -> None:
     with pytest.raises(ConfigError, match=named):
-        decoder_of().adapting(**settings)
+        adapting(decoder_of(), **settings)
 
 
 def test_a_model_without_keys_may_only_use_the_cache() -> None:
     dense = decoder_of({"feed_forward": "dense"})
     with pytest.raises(ConfigError, match="no keys"):
-        dense.adapting(rules=("attraction",))
-    with dense.adapting(rules=("cache",), every=40) as adaptation:
+        adapting(dense, rules=("attraction",))
+    with adapting(dense, rules=("cache",), every=40) as adaptation:
         assert total(reading.score for reading in adaptation.read(stream_of())).num_tokens == 24 * 16
 
 
@@ -228,20 +244,21 @@ def test_reading_belongs_inside_the_context() -> None:
 
 
 def test_default_rules_are_the_runs_own() -> None:
-    assert decoder_of().adapting().rules == ("attraction", "peer_pull", "decay")
+    assert adapting(decoder_of()).rules == ("attraction", "peer_pull", "decay")
     gravity = {"peer_pull": False, "decay": False, "load_bias": 0.001}
     own = decoder_of(gravity=gravity, router={"kind": "none", "centre_queries": True})
-    assert own.adapting().rules == ("attraction", "load_bias", "centring")
+    assert adapting(own).rules == ("centring", "load_bias", "attraction")  # as they act
 
 
 def test_adapting_adds_no_pass_and_few_operations() -> None:
-    """Products counted by torch: the rules and statistics add less than a tenth to a plain reading of the same stream."""
+    """Products counted by torch: the rules and statistics add less than a tenth to a plain reading of the
+    same stream."""
     from torch.utils.flop_counter import FlopCounterMode
 
     counts: list[int] = []
     for rules in ((), ("attraction", "peer_pull", "decay", "respawn", "load_bias")):
         model, passes = decoder_of(), 0
-        with FlopCounterMode(display=False) as counter, model.adapting(rules=rules, every=128) as adaptation:
+        with FlopCounterMode(display=False) as counter, adapting(model, rules=rules, every=128) as adaptation:
             passes = len(list(adaptation.read(stream_of(num_rows=64))))
         counts.append(counter.get_total_flops())
         assert passes == 8
@@ -249,32 +266,45 @@ def test_adapting_adds_no_pass_and_few_operations() -> None:
 
 
 def test_credit_while_reading_is_that_of_training() -> None:
-    """What the experts of a pass earn is the same number, told by the loss of training or by what has been read."""
+    """Merits of a pass are equal in training and in test-time adaptation."""
     model = decoder_of(router={"kind": "linear"}, gravity={"credit": 0.1}).eval()
     (batch,) = batches_of(rows_of_kind("random", 6), 6)
     for layer in model.some_layers():
         layer.collects_in_eval = True
-    output = model(batch.tokens_BT, counted_BT=batch.counted_BT, token_index_BT=batch.token_index_BT, hidden_only=True)
-    loss = next_token_loss(model, output.hidden_BTD.detach().requires_grad_(), batch.targets_BT, batch.counted_BT, with_error=True)
+    output = model(
+        batch.tokens_BT, counted_BT=batch.counted_BT, token_index_BT=batch.token_index_BT, hidden_only=True
+    )
+    loss = next_token_loss(
+        model,
+        output.hidden_BTD.detach().requires_grad_(),
+        batch.targets_BT,
+        batch.counted_BT,
+        with_error=True,
+    )
     assert loss.error_BTD is not None
     model.credit_(loss.error_BTD)
     wanted = [layer.statistics.credit_ED.clone() for layer in model.some_layers()]
     assert all(credit_ED.any() for credit_ED in wanted)
     for layer in model.some_layers():
         layer.collects_in_eval = False
-    with model.adapting(rules=("credit",), every=10_000) as adaptation:
+    with adapting(model, rules=("credit",), every=10_000) as adaptation:
         list(adaptation.read([batch]))
         for place, credit_ED in zip(adaptation.places, wanted, strict=True):
             torch.testing.assert_close(place.seen.credit_ED, credit_ED, rtol=1e-4, atol=1e-5)
 
 
 def test_credit_moves_keys_by_its_step_and_the_rules_of_the_run_name_it() -> None:
-    model = decoder_of(router={"kind": "linear"}, gravity={"credit": 0.1, "attraction": False, "peer_pull": False, "decay": False})
+    model = decoder_of(
+        router={"kind": "linear"},
+        gravity={"credit": 0.1, "attraction": False, "peer_pull": False, "decay": False},
+    )
     assert AdaptationSettings().resolved(model.config) == ("credit",)
     before = keys_of(model)
-    with model.adapting(every=40, rate=2.0) as adaptation:
+    with adapting(model, every=40, rate=2.0) as adaptation:
         next(iter(adaptation.read(stream_of())))
         tokens_of_a_step = model.config.train.batch_size * model.config.model.seq_len
-        step = 2.0 * USUAL_CREDIT * 40 / tokens_of_a_step
-        moved = torch.stack([(now - then).norm(dim=1) for now, then in zip(keys_of(model), before, strict=True)])
+        step = 2.0 * WHILE_READING * 40 / tokens_of_a_step
+        moved = torch.stack(
+            [(now - then).norm(dim=1) for now, then in zip(keys_of(model), before, strict=True)]
+        )
     assert moved.max() == pytest.approx(step, rel=1e-2)

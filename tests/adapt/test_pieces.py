@@ -8,14 +8,15 @@ from dataclasses import replace
 import pytest
 import torch
 
-from somelab.adapt.cache import RECENT, Address, WordMemory
-from somelab.adapt.levers import GAIN_BOUND, GAIN_RATE, TEMPERATURE_BOUND, GainLever, TemperatureLever
-from somelab.adapt.masks import TokenMask
-from somelab.adapt.movement import angles, movement
-from somelab.adapt.reward import Expectation
-from somelab.adapt.rules import bound, order_for, reversion, reverted, trust_region
-from somelab.adapt.schedules import LEAST_CHUNKS, Pace
-from somelab.adapt.score import Score, windows
+from somelab.adapt import adapting
+from somelab.adapt.reading.levers import GAIN_BOUND, GAIN_RATE, TEMPERATURE_BOUND, GainLever, TemperatureLever
+from somelab.adapt.reading.masks import TokenMask
+from somelab.adapt.reading.movement import angles, movement
+from somelab.adapt.reading.reward import Expectation
+from somelab.adapt.reading.rules import bound, order_for, reversion, reverted, trust_region
+from somelab.adapt.reading.schedules import LEAST_CHUNKS, Pace
+from somelab.adapt.reading.score import Score, windows
+from somelab.adapt.reading.word_memory import RECENT, MemorySlots, WordMemory
 from somelab.adapt.settings import AdaptationSettings, gravity_of, paced
 from somelab.core.gravity import ORDER
 from somelab.core.router import Routing
@@ -62,17 +63,22 @@ def test_reversion_moves_what_routing_reads_and_not_the_counts() -> None:
 def test_no_key_leaves_the_trust_region_in_reading(radius: float) -> None:
     model = decoder_of(gravity={"norm": "clamp", "key_ema": 0.5, "delta": 0.5, "respawn_threshold": 0.9})
     rules = ("attraction", "peer_pull", "decay", "respawn", "repulsion")
-    with model.adapting(rules=rules, rate=300.0, every=40, trust_region=radius) as adaptation:
+    with adapting(model, rules=rules, rate=300.0, every=40, trust_region=radius) as adaptation:
         for _ in adaptation.read(stream_of(num_rows=60)):
             for place in adaptation.places:
                 store = place.layer.keystore
-                for keys_ED, home_ED in ((store.keys_ED, place.home.keys_ED), (store.average_ED, place.home.routing_keys_ED)):
+                for keys_ED, home_ED in (
+                    (store.keys_ED, place.home.keys_ED),
+                    (store.average_ED, place.home.routing_keys_ED),
+                ):
                     assert float((keys_ED - home_ED).norm(dim=1).max()) <= radius + 1e-6
         assert sum(int(place.layer.keystore.respawns) for place in adaptation.places) > 0 or radius < 0.1
 
 
 def test_switches_and_paces_of_the_derived_gravity() -> None:
-    config = config_of(gravity={"alpha": 0.02, "beta": 0.004, "beta_final": 0.001, "keys": "fixed", "ema_decay": 0.81})
+    config = config_of(
+        gravity={"alpha": 0.02, "beta": 0.004, "beta_final": 0.001, "keys": "fixed", "ema_decay": 0.81}
+    )
     derived = gravity_of(config, ("attraction", "load_bias"))
     assert (derived.keys, derived.attraction, derived.peer_pull, derived.decay, derived.respawn) == (
         "moved",
@@ -122,8 +128,11 @@ def test_the_expectation_is_a_mean_per_word() -> None:
     expectation = Expectation(5, torch.device("cpu"))
     words_N = torch.tensor([1, 2, 1, 3])
     assert expectation.advantage(torch.tensor([4.0, 1.0, 2.0, 5.0]), words_N).tolist() == [0.0, 0.0, 0.0, 0.0]
-    # Known now: word 1 costs 3, word 2 costs 1. Costs 2 and 2: advantages 1 and -1, which are -1 and 1 of a spread of 1.
-    assert expectation.advantage(torch.tensor([2.0, 2.0]), torch.tensor([1, 2])).tolist() == pytest.approx([1.0, -1.0])
+    # Known now: word 1 costs 3, word 2 costs 1. Costs 2 and 2: advantages 1 and -1, which are -1 and 1 of a
+    # spread of 1.
+    assert expectation.advantage(torch.tensor([2.0, 2.0]), torch.tensor([1, 2])).tolist() == pytest.approx(
+        [1.0, -1.0]
+    )
 
 
 def routing_of(indices: list[list[int]], gates: list[list[float]]) -> Routing:
@@ -164,13 +173,16 @@ def test_the_temperature_rises_where_flat_gates_went_well_and_is_bounded() -> No
 
 
 def test_the_cache_mixes_counts_into_the_prediction() -> None:
-    """Three of four words read were word 2. Its share is 0.95 * 3/4 + 0.05/10; the first token of a row has the prior weight."""
+    """Three of four words read were word 2. Its share is 0.95 * 3/4 + 0.05/10; the first token of a row has
+    the prior weight."""
     memory = WordMemory(10, torch.device("cpu"))
     nats_BT, targets_BT = torch.full((1, 4), 2.0), torch.tensor([[2, 2, 5, 2]])
     counted_BT = torch.ones_like(targets_BT, dtype=torch.bool)
     assert torch.equal(memory.mixed(nats_BT, targets_BT, counted_BT, None), nats_BT)
     memory.see_(counted_BT, nats_BT, nats_BT, targets_BT, None)
-    assert torch.equal(memory.mixed(nats_BT, targets_BT, counted_BT, None), nats_BT), "nothing is remembered before the update"
+    assert torch.equal(memory.mixed(nats_BT, targets_BT, counted_BT, None), nats_BT), (
+        "nothing is remembered before the update"
+    )
     memory.move_()
     share, weight = 0.95 * 0.75 + 0.005, memory.weight
     expected = -math.log((1 - weight) * math.exp(-2) + weight * share)
@@ -179,18 +191,22 @@ def test_the_cache_mixes_counts_into_the_prediction() -> None:
     # The second token trusts the memory more: by the odds at which it beat the model on the first.
     odds = weight / (1 - weight) * share / math.exp(-2)
     weight = odds / (1 + odds)
-    assert float(mixed_BT[0, 1]) == pytest.approx(-math.log((1 - weight) * math.exp(-2) + weight * share), rel=1e-5)
+    assert float(mixed_BT[0, 1]) == pytest.approx(
+        -math.log((1 - weight) * math.exp(-2) + weight * share), rel=1e-5
+    )
 
 
 def test_the_memory_of_an_expert_knows_its_own_words() -> None:
     memory = WordMemory(10, torch.device("cpu"), num_slots=3)
     targets_BT, counted_BT = torch.tensor([[4] * 500 + [5] * 500]), torch.ones(1, 1000, dtype=torch.bool)
-    address = Address(torch.tensor([[[0]] * 500 + [[1]] * 500]), torch.ones(1, 1000, 1, dtype=torch.float64))
+    slots = MemorySlots(
+        torch.tensor([[[0]] * 500 + [[1]] * 500]), torch.ones(1, 1000, 1, dtype=torch.float64)
+    )
     nats_BT = torch.full((1, 1000), 3.0)
-    memory.see_(counted_BT, nats_BT, nats_BT, targets_BT, address)
+    memory.see_(counted_BT, nats_BT, nats_BT, targets_BT, slots)
     memory.move_()
-    asked = Address(torch.tensor([[[0], [1], [2]]]), torch.ones(1, 3, 1, dtype=torch.float64))
-    own, others, unused = memory._shares(torch.tensor([[4, 4, 4]]), asked)[0].tolist()
+    queried = MemorySlots(torch.tensor([[[0], [1], [2]]]), torch.ones(1, 3, 1, dtype=torch.float64))
+    own, others, unused = memory._shares(torch.tensor([[4, 4, 4]]), queried)[0].tolist()
     back = 0.95 * 0.5 + 0.005
     assert [own, others, unused] == pytest.approx([(500 + 200 * back) / 700, 200 * back / 700, back])
 

@@ -1,4 +1,5 @@
-"""The domain-shift study: the gradient's way and key noise leave no trace, move what they should, and sum up over seeds."""
+"""The domain-shift study: the gradient's way and key noise leave no trace, move what they should, and sum up
+over seeds."""
 
 from __future__ import annotations
 
@@ -8,12 +9,20 @@ from typing import Any
 import pytest
 import torch
 
-from somelab.adapt import AdaptationSettings
-from somelab.adapt.figure import draw_study
-from somelab.adapt.movement import angles
-from somelab.adapt.noise import KeyNoise, step_of
-from somelab.adapt.study import METHODS, Text, at_rates, best_tuned, study_run, summarise, tuned_part
-from somelab.adapt.tuning import Tuning
+from somelab.adapt import AdaptationSettings, adapting
+from somelab.adapt.domain_shift.figure import draw_study
+from somelab.adapt.domain_shift.noise import KeyNoise, step_of
+from somelab.adapt.domain_shift.study import (
+    METHODS,
+    Text,
+    at_rates,
+    best_tuned,
+    study_run,
+    summarise,
+    tuned_part,
+)
+from somelab.adapt.domain_shift.tuning import Tuning
+from somelab.adapt.reading.movement import angles
 from somelab.errors import ConfigError
 from tests.adapt.builders import stream_of
 from tests.model.builders import assert_bit_equal, buffers_of, decoder_of
@@ -47,20 +56,22 @@ def test_tuning_learns_and_goes_back_to_the_bit(part: str, kind: str) -> None:
 def test_what_cannot_be_tuned_is_refused() -> None:
     with pytest.raises(ConfigError, match="part"):
         Tuning(decoder_of(), "keys")
-    with pytest.raises(ConfigError, match="no router"):
+    with pytest.raises(ConfigError, match="no SoME router"):
         Tuning(decoder_of({"feed_forward": "dense"}), "router")
 
 
 def test_noise_turns_each_key_by_the_given_angle() -> None:
     model = decoder_of()
-    with model.adapting(rules=("attraction",), rate=200.0, every=64) as adaptation:
+    with adapting(model, rules=("attraction",), rate=200.0, every=64) as adaptation:
         list(adaptation.read(stream_of()))
         step = step_of(adaptation)
         active = [layer.keystore.keys_ED.clone() for layer in model.some_layers()]
     before = buffers_of(model)
-    with model.adapting(rules=()) as adaptation:
+    with adapting(model, rules=()) as adaptation:
         KeyNoise(adaptation, seed=0).apply_(step)
-        for layer, (angle_E, length_E), place, keys_ED in zip(model.some_layers(), step, adaptation.places, active):
+        for layer, (angle_E, length_E), place, keys_ED in zip(
+            model.some_layers(), step, adaptation.places, active
+        ):
             found_ED = layer.keystore.keys_ED
             assert torch.allclose(angles(found_ED, place.home.keys_ED).float(), angle_E, atol=1e-3)
             assert torch.allclose(found_ED.norm(dim=1), length_E, atol=1e-5)
@@ -75,13 +86,17 @@ def test_a_study_of_one_run() -> None:
     assert list(found) == list(METHODS)
     assert_bit_equal(before, buffers_of(model))
     assert found["frozen"]["forgetting"] == 0.0
-    assert found["active"]["movement"]["mean_angle"] == pytest.approx(found["noise"]["movement"]["mean_angle"], rel=0.01)
+    assert found["active"]["movement"]["mean_angle"] == pytest.approx(
+        found["noise"]["movement"]["mean_angle"], rel=0.01
+    )
     for report in found.values():
         assert report["new"]["num_tokens"] == 24 * 16
         assert report["back"]["num_tokens"] == 64
         assert report["home_before"] == found["frozen"]["home_before"]
     assert found["all"]["new"]["val_loss"] < found["frozen"]["new"]["val_loss"]
-    assert found["cache"]["new"]["val_loss"] < found["frozen"]["new"]["val_loss"], "half of the words at a time: easy to remember"
+    assert found["cache"]["new"]["val_loss"] < found["frozen"]["new"]["val_loss"], (
+        "half of the words at a time: easy to remember"
+    )
 
 
 def test_fine_tuning_at_several_rates() -> None:
@@ -96,7 +111,9 @@ def test_fine_tuning_at_several_rates() -> None:
     assert best_tuned(losses) == "all@1e-2", "the cache reads it better still, and is no fine-tuning"
     assert best_tuned({"frozen": 1.0}) is None
     # A rate in the name is the one that is used, and the one for the whole part where the name has none.
-    one = study_run(decoder_of({"feed_forward": "dense"}), TEXT, SETTINGS, ["all"], learning_rates={"all": 1e-2})
+    one = study_run(
+        decoder_of({"feed_forward": "dense"}), TEXT, SETTINGS, ["all"], learning_rates={"all": 1e-2}
+    )
     assert one["all"]["new"] == found["all@1e-2"]["new"]
 
 
@@ -153,7 +170,13 @@ def test_the_figure_names_its_lines_and_draws_the_best_rate(tmp_path: Path) -> N
     with_names = tmp_path / "named.svg"
     draw_study(summarise(runs), with_names, "a title", summarise(dense))
     drawn = with_names.read_text()  # matplotlib writes what a text says as a comment before its outlines
-    for said in ("frozen", "memory by expert", "fine-tuning at 1e-2", "dense: fine-tuning at 1e-2", "reading new text"):
+    for said in (
+        "frozen",
+        "memory by expert",
+        "fine-tuning at 1e-2",
+        "dense: fine-tuning at 1e-2",
+        "reading new text",
+    ):
         assert f"<!-- {said} -->" in drawn
     assert "<!-- fine-tuning at 1e-3 -->" not in drawn
     assert "<!-- 1e-3 -->" in drawn, "its point in the trade is named"

@@ -1,4 +1,5 @@
-"""somelab adapt as a person uses it: a run reads other text both ways, stays as it was, and an adapted copy can be opened."""
+"""somelab adapt as a person uses it: a run reads other text both ways, stays as it was, and an adapted copy
+can be opened."""
 
 from __future__ import annotations
 
@@ -9,13 +10,17 @@ from typing import Any
 
 import pytest
 
-from somelab.cli.adapt import sparkline
+from somelab.cli.lab.adapt import sparkline
 from somelab.cli.main import main
 from somelab.runs import RunFolder
 
 
 def digest_of(folder: Path) -> dict[str, str]:
-    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def record_of(capsys: pytest.CaptureFixture[str], *words: str | Path) -> dict[str, Any]:
@@ -36,7 +41,9 @@ def flags() -> list[str]:
     return ["--every", "128", "--tokens", "2000", "--home-tokens", "500", "--rate", "20"]
 
 
-def test_both_ways_of_reading(run: Path, other_text: Path, flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_both_ways_of_reading(
+    run: Path, other_text: Path, flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     before = digest_of(run)
     record = record_of(capsys, run, "--data", other_text, "--both", *flags)
     assert digest_of(run) == before
@@ -45,14 +52,18 @@ def test_both_ways_of_reading(run: Path, other_text: Path, flags: list[str], cap
     assert frozen["movement"]["max_angle"] == 0.0
     assert active["movement"]["mean_angle"] > 0
     assert frozen["home"]["before"] == frozen["home"]["after"] == active["home"]["before"]
-    assert active["home"]["after_reversion"]["val_loss"] == pytest.approx(active["home"]["before"]["val_loss"], rel=0.01)
+    assert active["home"]["after_reversion"]["val_loss"] == pytest.approx(
+        active["home"]["before"]["val_loss"], rel=0.01
+    )
     assert record["gain"]["nats_per_token"] == pytest.approx(frozen["val_loss"] - active["val_loss"])
     assert sum(window["num_tokens"] for window in active["windows"]) == active["num_tokens"]
     assert frozen["bits_per_byte"] > 0
     assert record["settings"]["rules"] == ["attraction", "peer_pull", "decay", "respawn"]
 
 
-def test_frozen_alone_is_what_eval_says(run: Path, other_text: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_frozen_alone_is_what_eval_says(
+    run: Path, other_text: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     record = record_of(capsys, run, "--data", other_text, "--frozen")
     assert "active" not in record
     assert main(["eval", str(run), "--data", str(other_text), "--json"]) == 0
@@ -111,7 +122,13 @@ def test_the_table(run: Path, other_text: Path, flags: list[str], capsys: pytest
     ],
 )
 def test_impossible_wishes(
-    run: Path, other_text: Path, words: list[str], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    run: Path,
+    other_text: Path,
+    words: list[str],
+    named: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Any,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert named in complaint(capsys, run, "--data", other_text, *words)

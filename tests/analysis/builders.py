@@ -1,4 +1,5 @@
-"""A small SoME run on the built-in corpus, trained once for all tests that look at runs, and copies of it to damage."""
+"""A small SoME run on the built-in corpus, trained once for all tests that look at runs, and copies of it to
+damage."""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from somelab.config import override, preset
-from somelab.train.session import start
-from tests.train.builders import SMALL
+from somelab.training.session import start
+from tests.training.builders import SMALL
 
 SETTINGS: dict[str, Any] = {
     **SMALL,

@@ -11,5 +11,6 @@ from tests.analysis.builders import train_run
 
 @pytest.fixture(scope="session")
 def some_run(tmp_path_factory: pytest.TempPathFactory, cache: None) -> Path:
-    """A SoME run on built-in stories: 3 layers of 8 experts, 2 per token, 7 snapshots. Do not change it; copy it."""
+    """A SoME run on built-in stories: 3 layers of 8 experts, 2 per token, 7 snapshots. Do not change it; copy
+    it."""
     return train_run(tmp_path_factory.mktemp("runs") / "stories")

@@ -1,4 +1,5 @@
-"""Who answers with whom: pair counts and their expectation by hand, planted guilds found, and none where there are none."""
+"""Co-activation: pair counts and their expectation by hand, planted guilds found, and none where there are
+none."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def test_the_expectation_keeps_every_experts_meetings_and_no_one_meets_itself() 
 
 
 def test_an_expert_that_everyone_uses_seeks_no_ones_company() -> None:
-    """Expert 0 reads every token, beside one of seven others by chance: it meets each as often as that one is used."""
+    """Expert 0 reads every token, beside one of seven others by chance: it meets each as often as that one is
+    used."""
     others = np.random.default_rng(1).integers(1, 8, size=(3000, 1))
     tokens = np.hstack([np.zeros((3000, 1), dtype=int), others])
     counts = pair_counts(tokens, 8)
@@ -43,8 +45,11 @@ def test_chance_has_no_edges() -> None:
         assert not companions(pair_counts(tokens, 64)).any()
 
 
-def planted(rng: np.random.Generator, guilds: int, size: int, noise: float, num_tokens: int = 4000) -> np.ndarray:
-    """Tokens that choose 3 experts of one guild, and with probability `noise` any other in place of the third."""
+def planted(
+    rng: np.random.Generator, guilds: int, size: int, noise: float, num_tokens: int = 4000
+) -> np.ndarray:
+    """Tokens that choose 3 experts of one guild, and with probability `noise` any other in place of the
+    third."""
     rows = []
     for _ in range(num_tokens):
         row = rng.integers(guilds) * size + rng.permutation(size)[:3]
@@ -72,7 +77,8 @@ def test_guilds_are_numbered_by_use_and_lone_experts_have_none() -> None:
 
 
 def test_experts_that_all_tokens_use_are_together_of_necessity_and_no_guild() -> None:
-    """A router that has collapsed onto K experts: they meet as often as their use makes them, and chance explains it."""
+    """A router that has collapsed onto K experts: they meet as often as their use makes them, and chance
+    explains it."""
     guild, _ = find_guilds(pair_counts(np.array([[0, 1, 2]] * 500), 8))
     assert guild.tolist() == [-1] * 8
 
@@ -91,7 +97,8 @@ def test_similarity_is_one_for_experts_that_are_always_together() -> None:
 
 
 def test_modularity_by_hand() -> None:
-    # Two triangles joined by one edge: 7 edges; inside each 3; degrees sum to 7 in each. Q = 2 (3/7 - (7/14)^2) = 5/14.
+    # Two triangles joined by one edge: 7 edges; inside each 3; degrees sum to 7 in each. Q = 2 (3/7 -
+    # (7/14)^2) = 5/14.
     graph = np.zeros((6, 6))
     for i, j in ((0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (2, 3)):
         graph[i, j] = graph[j, i] = 1
@@ -101,7 +108,8 @@ def test_modularity_by_hand() -> None:
 
 
 def test_communities_of_communities_are_found_in_a_ring() -> None:
-    """Sixteen pairs in a ring, each tightly bound: the second level must not break what the first has found."""
+    """Sixteen pairs in a ring, each tightly bound: the second level must not break what the first has
+    found."""
     graph = np.zeros((32, 32))
     for pair in range(16):
         i, j, k = 2 * pair, 2 * pair + 1, (2 * pair + 2) % 32

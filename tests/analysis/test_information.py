@@ -1,4 +1,5 @@
-"""Mutual information against tables worked out by hand, and its two baselines against groupings built to reach them."""
+"""Mutual information against tables worked out by hand, and its two baselines against groupings built to
+reach them."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ def test_equal_labellings_share_everything_and_independent_ones_nothing() -> Non
 
 
 def test_a_table_by_hand() -> None:
-    # p = [[1/2, 0], [1/4, 1/4]]: H(X) = ln 2; H(Y) = 3/4 ln 4/3 + 1/4 ln 4; H(X,Y) = 1/2 ln 2 + 1/2 ln 4 = 3/2 ln 2.
+    # p = [[1/2, 0], [1/4, 1/4]]: H(X) = ln 2; H(Y) = 3/4 ln 4/3 + 1/4 ln 4; H(X,Y) = 1/2 ln 2 + 1/2 ln 4 =
+    # 3/2 ln 2.
     of_x = math.log(2)
     of_y = 0.75 * math.log(4 / 3) + 0.25 * math.log(4)
     shared = of_x + of_y - 1.5 * math.log(2)
@@ -55,7 +57,8 @@ def test_a_grouping_by_class_beats_both_baselines() -> None:
 
 
 def test_a_grouping_by_word_forms_beats_the_shuffled_tokens_but_not_the_shuffled_words() -> None:
-    """What makes the second baseline necessary: groups that follow words and know nothing of their classes."""
+    """What makes the second baseline necessary: groups that follow words and know nothing of their
+    classes."""
     words, labels, documents = corpus(np.random.default_rng(1))
     inside = 0
     for seed in range(8):
@@ -95,7 +98,9 @@ def test_the_seed_decides_and_names_do_not_matter() -> None:
     words, labels, documents = corpus(np.random.default_rng(5), 600)
     first = information(words % 3, labels, words, documents, seed=7)
     names = [f"class {label}" for label in labels]
-    assert first == information([f"g{group}" for group in words % 3], names, [f"w{word:02d}" for word in words], documents, seed=7)
+    assert first == information(
+        [f"g{group}" for group in words % 3], names, [f"w{word:02d}" for word in words], documents, seed=7
+    )
     other = information(words % 3, labels, words, documents, seed=8)
     assert first is not None
     assert other is not None

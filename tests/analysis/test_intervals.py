@@ -1,4 +1,5 @@
-"""Intervals over seeds: Student's t against printed tables and closed forms, means and paired differences by hand."""
+"""Intervals over seeds: Student's t against printed tables and closed forms, means and paired differences by
+hand."""
 
 from __future__ import annotations
 

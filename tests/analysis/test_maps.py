@@ -1,4 +1,5 @@
-"""Key maps: one frame for all times, places by hand, budgets kept, results kept in the cache and never in the run."""
+"""Key maps: one frame for all times, places by hand, budgets kept, results kept in the cache and never in the
+run."""
 
 from __future__ import annotations
 
@@ -11,7 +12,15 @@ import pytest
 
 from somelab.analysis import maps
 from somelab.analysis.drift import reborn, travelled, way_covered
-from somelab.analysis.maps import MapError, choose_anchors, key_map, nearest_keys, parse_methods, pca, place_rest
+from somelab.analysis.maps import (
+    MapError,
+    choose_anchors,
+    key_map,
+    nearest_keys,
+    parse_methods,
+    pca,
+    place_rest,
+)
 from somelab.analysis.snapshots import LayerHistory, SnapshotError, read_history, snapshot_files
 from somelab.errors import ConfigError
 from somelab.runs import RunFolder
@@ -38,7 +47,8 @@ def test_the_plane_of_planted_keys_is_found() -> None:
 
 
 def test_one_frame_serves_all_times() -> None:
-    """A key that stands still stands still on the map, whatever the others do; and the map is one linear view of the keys."""
+    """A key that stands still stands still on the map, whatever the others do; and the map is one linear view
+    of the keys."""
     keys = wandering()
     keys[:, 4] = keys[0, 4]
     places, _ = pca(keys)
@@ -85,9 +95,14 @@ def test_the_rest_stands_among_its_nearest() -> None:
     assert placed[4, 0] == pytest.approx(2.79, abs=0.01)
 
 
-@pytest.mark.parametrize("method", ["tsne", pytest.param("umap", marks=pytest.mark.slow)])  # umap compiles for half a minute
-def test_slow_maps_are_made_once_and_kept(method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip({"tsne": "sklearn", "umap": "umap"}[method], reason="the extra `maps` is not installed")
+# Umap compiles for half a minute.
+@pytest.mark.parametrize("method", ["tsne", pytest.param("umap", marks=pytest.mark.slow)])
+def test_slow_maps_are_made_once_and_kept(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(
+        {"tsne": "sklearn", "umap": "umap"}[method], reason="the extra `maps` is not installed"
+    )
     keys = wandering()
     made = key_map(keys, method, cache_dir=tmp_path)
     assert made.place_FE2.shape == (6, 12, 2)
@@ -111,7 +126,9 @@ def test_tsne_keeps_the_clusters_of_the_last_frame_apart(tmp_path: Path) -> None
     pytest.importorskip("sklearn", reason="the extra `maps` is not installed")
     last = key_map(wandering(frames=8, experts=30), "tsne", cache_dir=tmp_path).place_FE2[-1]
     centres = np.array([last[cluster::3].mean(axis=0) for cluster in range(3)])
-    spread = max(float(np.linalg.norm(last[cluster::3] - centres[cluster], axis=1).max()) for cluster in range(3))
+    spread = max(
+        float(np.linalg.norm(last[cluster::3] - centres[cluster], axis=1).max()) for cluster in range(3)
+    )
     apart = min(float(np.linalg.norm(centres[i] - centres[j])) for i, j in ((0, 1), (0, 2), (1, 2)))
     assert apart > 2 * spread
 

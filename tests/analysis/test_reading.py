@@ -1,4 +1,5 @@
-"""A trained model reads labelled text: experts as `generate` traces them, classes as the corpus has them, guilds of the reading."""
+"""A trained model reads labelled text: experts as `generate` traces them, classes as the corpus has them,
+guilds of the reading."""
 
 from __future__ import annotations
 
@@ -10,13 +11,14 @@ import numpy as np
 import pytest
 
 from somelab.analysis.compare import likeness, spread
-from somelab.analysis.guilds import study_layer
+from somelab.analysis.guilds import role_note, study_layer
 from somelab.analysis.reading import Reading, ReadingError, read_validation, route
 from somelab.analysis.traces import prompt_trace, sample_traces, token_texts, validation_traces
 from somelab.config import Config, override
 from somelab.data.corpus import documents
 from somelab.data.sources import BUILTIN_SEEDS
 from somelab.errors import ConfigError
+from somelab.experiments.probes import probes
 from somelab.model.generate import generate
 from somelab.runs import RunFolder
 from somelab.runs.trained import TrainedModel, load_trained
@@ -34,7 +36,9 @@ def reading(trained: TrainedModel) -> Reading:
 
 def test_routes_are_those_that_generate_traces(trained: TrainedModel) -> None:
     """Two ways to the same experts: one pass over padded texts, and token by token with a cache."""
-    texts = [trained.tokenizer.encode(text) for text in ("Once upon a time", "The dog was very happy and ran", "A")]
+    texts = [
+        trained.tokenizer.encode(text) for text in ("Once upon a time", "The dog was very happy and ran", "A")
+    ]
     layers, experts_LNK, gates_LNK = route(trained.model, texts)
     assert layers == [0, 1, 2]
     start = 0
@@ -50,13 +54,18 @@ def test_routes_are_those_that_generate_traces(trained: TrainedModel) -> None:
     np.testing.assert_allclose(gates_LNK.sum(axis=2), 1, rtol=1e-5)
 
 
-def test_the_reading_stops_at_its_budget_and_labels_by_the_grammar(trained: TrainedModel, reading: Reading) -> None:
+def test_the_reading_stops_at_its_budget_and_labels_by_the_grammar(
+    trained: TrainedModel, reading: Reading
+) -> None:
     assert reading.num_tokens == 300
     assert reading.labels == "builtin"
     first = next(documents(BUILTIN_SEEDS["val"], ["story"]))
     words = [(first.text[word.start : word.end].lower(), word.word_class.value) for word in first.words]
     ends = np.flatnonzero(reading.ends_word_N & (reading.document_N == 0))
     assert [(reading.words[place], reading.classes[place]) for place in ends] == words[: len(ends)]
+    nominal = ("noun", "proper_noun", "pronoun")
+    roles = [word.role.value if word.word_class.value in nominal else None for word in first.words]
+    assert [reading.roles[place] for place in ends] == roles[: len(ends)]
     assert len(ends) >= 15
     assert reading.experts_LNK.shape == (3, 300, 2)
 
@@ -93,19 +102,57 @@ def test_a_layer_is_studied(reading: Reading) -> None:
 
 
 def test_guilds_that_follow_classes_are_seen_to(reading: Reading) -> None:
-    """Experts chosen by word class on purpose, two to a guild: information near 1, and each guild's class is its own."""
+    """Experts chosen by word class on purpose, two to a guild: information near 1, and each guild's class is
+    its own."""
     classes = sorted({name for name in reading.classes if name is not None})[:4]
     which = np.array([classes.index(name) if name in classes else 3 for name in reading.classes])
     experts = np.stack([2 * which, 2 * which + 1], axis=1)
-    planted = Reading(**{**vars(reading), "experts_LNK": np.repeat(experts[None].astype(np.int32), 3, axis=0)})
+    planted = Reading(
+        **{**vars(reading), "experts_LNK": np.repeat(experts[None].astype(np.int32), 3, axis=0)}
+    )
     found = study_layer(planted, 0, num_permutations=50)
     assert found.guild_information is not None
-    assert found.guild_information.value == found.expert_information.value if found.expert_information else False
+    assert (
+        found.guild_information.value == found.expert_information.value if found.expert_information else False
+    )
     assert found.guild_information.low > found.guild_information.by_word_high
     for guild in found.guilds:
         assert sorted(guild.experts) == [min(guild.experts), min(guild.experts) + 1]
         if guild.experts[0] // 2 < 3:
             assert guild.word_class == classes[guild.experts[0] // 2]
+
+
+def test_guilds_that_follow_roles_are_seen_to(reading: Reading) -> None:
+    """Experts chosen by role on purpose, two to a guild; words without a role go to two others."""
+    roles = ["agent", "experiencer", "patient"]
+    which = np.array([roles.index(role) if role in roles else 3 for role in reading.roles])
+    experts = np.stack([2 * which, 2 * which + 1], axis=1).astype(np.int32)
+    planted = Reading(**{**vars(reading), "experts_LNK": np.repeat(experts[None], 3, axis=0)})
+    found = study_layer(planted, 0, num_permutations=50)
+    about_roles = found.guild_role_information
+    assert about_roles is not None
+    assert about_roles.low > about_roles.by_word_high
+    has_role_N = np.array([role is not None for role in reading.roles])
+    assert about_roles.num_tokens == int((reading.ends_word_N & has_role_N).sum())
+    assert f"the guild predicts the role in the sentence with NMI {about_roles.value:.3f}" in role_note(found)
+
+
+def test_text_without_roles_has_no_figure_for_them(reading: Reading) -> None:
+    plain = Reading(**{**vars(reading), "roles": [None] * reading.num_tokens})
+    found = study_layer(plain, 0, num_permutations=5)
+    assert (found.guild_role_information, found.expert_role_information) == (None, None)
+    assert found.expert_information is not None
+    assert role_note(found) == ""
+
+
+def test_the_probe_tells_of_classes_and_roles(trained: TrainedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "READING_TOKENS", 300)
+    figures = probes.guild_meaning(trained.run)
+    endings = ("", "_beyond_shuffled", "_beyond_words")
+    assert list(figures) == [name + ending for name in ("guild_nmi", "guild_role_nmi") for ending in endings]
+    for name in ("guild_nmi", "guild_role_nmi"):
+        assert 0 <= figures[name] <= 1
+        assert figures[f"{name}_beyond_shuffled"] <= figures[name]
 
 
 def test_samples_are_followed_newest_first(trained: TrainedModel, reading: Reading) -> None:

@@ -31,7 +31,10 @@ def owners(text: str, *pieces: bytes, spans: Sequence[Span] | None = None) -> li
     assert b"".join(pieces) == text.encode()
     spans = spans_of(text) if spans is None else spans
     tokenizer: Any = Pieces(*pieces)
-    return [None if owner is None else spans[owner].text for owner in words_of_tokens(tokenizer, range(len(pieces)), spans)]
+    return [
+        None if owner is None else spans[owner].text
+        for owner in words_of_tokens(tokenizer, range(len(pieces)), spans)
+    ]
 
 
 def test_words_by_hand() -> None:

@@ -1,4 +1,5 @@
-"""The other benchmarks: they run on tiny shapes, their arithmetic is right, and what they compare is comparable.
+"""The other benchmarks: they run on tiny shapes, their arithmetic is right, and what they compare is
+comparable.
 
 Shape letters: T tokens, E experts, K experts per token."""
 
@@ -13,11 +14,11 @@ import numpy as np
 import pytest
 import torch
 
-from somelab.bench import generation, gravity, memory, scaling, step
 from somelab.bench.child import measure as measure_in_child
-from somelab.bench.documents import LENGTHS, SHARES, batch_from, made_up
 from somelab.bench.results import Result, Row
 from somelab.bench.settings import Settings, Shape
+from somelab.bench.suites import generation, gravity, memory, scaling, step
+from somelab.bench.suites.documents import LENGTHS, SHARES, batch_from, made_up
 from somelab.config import ExpertsConfig, GravityConfig, RouterConfig, override, preset
 from somelab.core.layer import SomeLayer
 from somelab.model.count import count_parameters
@@ -31,7 +32,9 @@ def contenders(result: Result) -> list[str]:
 
 def test_gravity_runs_and_its_share_is_that_of_its_rows() -> None:
     result = gravity.run(Settings(preset="a1", quick=True, dtype="fp32", repetitions=1))
-    assert contenders(result) == [name for name in gravity.KINDS if name not in (gravity.EARNING, gravity.CREDIT)]
+    assert contenders(result) == [
+        name for name in gravity.KINDS if name not in (gravity.WITH_CREDIT, gravity.CREDIT)
+    ]
     seconds: dict[str, float] = {row.contender: row.median or 0.0 for row in result.rows}
     assert all(seconds.values())
     assert seconds[gravity.OUR_WAY] == pytest.approx(seconds[gravity.COLLECT] + seconds[gravity.APPLY])
@@ -43,11 +46,15 @@ def test_credit_is_a_part_of_gravity_and_is_measured_without_the_notebooks() -> 
     result = gravity.run(Settings(preset="some", quick=True, dtype="fp32", repetitions=1))
     assert contenders(result) == [name for name in gravity.KINDS if name != gravity.NOTEBOOK]
     seconds: dict[str, float] = {row.contender: row.median or 0.0 for row in result.rows}
-    assert seconds[gravity.CREDIT] == pytest.approx(seconds[gravity.EARNING] - seconds[gravity.BLOCK] - seconds[gravity.COLLECT])
+    assert seconds[gravity.CREDIT] == pytest.approx(
+        seconds[gravity.WITH_CREDIT] - seconds[gravity.BLOCK] - seconds[gravity.COLLECT]
+    )
     parts = (gravity.COLLECT, gravity.CREDIT, gravity.APPLY)
     assert seconds[gravity.OUR_WAY] == pytest.approx(sum(seconds[part] for part in parts))
     assert result.ratios == {}
-    assert result.notes[-1] == "some is not held against the notebooks' way, which has no such experts.reads."
+    assert (
+        result.notes[-1] == "some is not compared with the published notebooks, which have no experts.reads."
+    )
 
 
 def test_gravity_s_share_by_hand() -> None:
@@ -59,7 +66,9 @@ def test_gravity_s_share_by_hand() -> None:
 
 
 def test_gravity_s_contenders_see_the_same_choices() -> None:
-    config = override(preset("a1").config, {"model.d_model": 32, "experts.num_experts": 8, "experts.d_ffn": 16})
+    config = override(
+        preset("a1").config, {"model.d_model": 32, "experts.num_experts": 8, "experts.d_ffn": 16}
+    )
     routing = gravity.routing_of(config, 100)
     assert routing.indices_TK.shape == (100, 4)
     torch.testing.assert_close(routing.queries_TD.norm(dim=1), torch.ones(100))
@@ -93,7 +102,8 @@ def test_generate_runs_for_one_row_and_for_eight() -> None:
 
 
 def test_every_stride_of_passes_stands_for_its_neighbours() -> None:
-    """Timed are the passes in the middle of each stride: their mean length is that of all passes, to half a token."""
+    """Timed are the passes in the middle of each stride: their mean length is that of all passes, to half a
+    token."""
     lengths: list[int] = []
 
     class Model:
@@ -123,11 +133,14 @@ def test_scaling_runs_and_divides_the_last_by_the_first() -> None:
 def test_scaling_routes_each_token_to_the_keys_it_is_made_of(num_experts: int) -> None:
     shape = Shape(512, 8, num_experts, 4, 500)
     layer = SomeLayer(
-        shape.d_model, ExpertsConfig(num_experts=num_experts, d_ffn=8, top_k=4), RouterConfig(kind="linear"), GravityConfig()
+        shape.d_model,
+        ExpertsConfig(num_experts=num_experts, d_ffn=8, top_k=4),
+        RouterConfig(kind="linear"),
+        GravityConfig(),
     )
     scaling.pass_on_(layer)
     with torch.no_grad():
-        indices_TK = layer(scaling.tokens_near_keys(layer, shape.num_tokens)).routing.indices_TK
+        indices_TK = layer(scaling.tokens_near_keys(layer, shape.num_tokens), details=True).routing.indices_TK
     wanted_TK = scaling.routings.choices("uniform", shape.num_tokens, num_experts, 4)
     same = (indices_TK.sort(dim=1).values == wanted_TK.sort(dim=1).values).all(dim=1).float().mean()
     assert same > 0.99
@@ -160,14 +173,16 @@ def test_a_child_that_dies_has_a_row_without_a_number(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(memory.subprocess, "run", run)
     result = memory.run(Settings(dtype="fp32"))
-    assert [row.problem for row in result.rows] == ["killed, most likely for want of memory", "MemoryError: no"]
+    assert [row.problem for row in result.rows] == ["killed, most likely out of memory", "MemoryError: no"]
     assert result.figures == {"peak_bytes": None}
 
 
 def test_the_child_does_a_step_and_counts_its_bytes() -> None:
     config = Settings(quick=True, dtype="fp32").config("a1")
     for way in ("ours", "notebook"):
-        told = measure_in_child({"config": config.model_dump(mode="json"), "way": way, "dtype": "fp32", "data": None})
+        told = measure_in_child(
+            {"config": config.model_dump(mode="json"), "way": way, "dtype": "fp32", "data": None}
+        )
         assert told["weights"] == count_parameters(config).bytes
         assert told["peak"] >= told["start"] > 1e7
 
@@ -207,7 +222,8 @@ def test_bf16_runs_everywhere() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the parent's memory counts on Linux alone")
 def test_a_large_parent_is_no_part_of_the_peak() -> None:
-    """This process takes 1.2 GB first; its child, which imports torch and no more, must not be told to have had it."""
+    """This process takes 1.2 GB first; its child, which imports torch and no more, must not be told to have
+    had it."""
     held = np.ones(150_000_000)
     code = "from somelab.bench.child import peak_bytes; print(peak_bytes())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

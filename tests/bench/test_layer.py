@@ -1,4 +1,5 @@
-"""`bench layer`: what is compared is the same work, ratios are arithmetic, and the JSON holds what it promises.
+"""`bench layer`: what is compared is the same work, ratios are arithmetic, and the JSON holds what it
+promises.
 
 Shape letters: T tokens, D model width, E experts, K experts per token."""
 
@@ -7,17 +8,22 @@ from __future__ import annotations
 import pytest
 import torch
 
-from somelab.bench import gemm, layer, peers, routings
-from somelab.bench.expert_pass import Load, Pass, load_of
+from somelab.bench import peers, routings
 from somelab.bench.measuring import Timing
 from somelab.bench.results import OURS, Result, Row, fastest, find, ratio, with_ratios
 from somelab.bench.settings import Settings, Shape
+from somelab.bench.suites import gemm, layer
+from somelab.bench.suites.expert_pass import Load, Pass, load_of
 from somelab.core.dispatch import ENGINES, ExpertWeights
 from somelab.core.dispatch.reference import dispatch_reference
 
 SMALL = Shape(32, 48, 8, 2, 128)
-needs_transformers = pytest.mark.skipif(peers.installed("transformers") is None, reason="an extra: pip install 'somelab[bench]'")
-needs_st_moe = pytest.mark.skipif(peers.installed("st-moe-pytorch") is None, reason="an extra: pip install 'somelab[bench]'")
+needs_transformers = pytest.mark.skipif(
+    peers.installed("transformers") is None, reason="an extra: pip install 'somelab[bench]'"
+)
+needs_st_moe = pytest.mark.skipif(
+    peers.installed("st-moe-pytorch") is None, reason="an extra: pip install 'somelab[bench]'"
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +32,17 @@ def quick() -> Result:
 
 
 def test_every_contender_is_in_every_case(quick: Result) -> None:
-    cases = [layer.case_of(pattern, direction) for pattern in routings.PATTERNS for direction in (layer.FORWARD, layer.BOTH)]
-    names = {layer.AUTO, layer.NOTEBOOK, layer.DENSE, *(f"engine {name}" for name in ENGINES if name != "auto")}
+    cases = [
+        layer.case_of(pattern, direction)
+        for pattern in routings.PATTERNS
+        for direction in (layer.FORWARD, layer.BOTH)
+    ]
+    names = {
+        layer.AUTO,
+        layer.NOTEBOOK,
+        layer.DENSE,
+        *(f"engine {name}" for name in ENGINES if name != "auto"),
+    }
     for case in cases:
         there = {row.contender for row in quick.rows if row.case == case}
         assert names <= there
@@ -93,7 +108,8 @@ def test_ratio_arithmetic_by_hand() -> None:
     found = layer.ratios_of(rows, shape, peak=2000.0)
     assert found.pop("best_peer_name") == "quick"
     expected = {"notebook_uniform": 7.0, "notebook_skewed": 9.0, "dense_trained": 2.5, "best_peer": 4.0}
-    # 8192 x 4 rows, 512 x 1024 weights, two operations, four products: 137.4 GFLOP; 0.0687 s at 2,000 GFLOP/s.
+    # 8192 x 4 rows, 512 x 1024 weights, two operations, four products: 137.4 GFLOP; 0.0687 s at 2,000
+    # GFLOP/s.
     assert shape.frozen_flops == 4 * 2 * 8192 * 4 * 512 * 1024 == 137_438_953_472
     assert found == pytest.approx({**expected, "gemm_peak": 0.0687194767 / 0.1})
     assert [row.ratio for row in rows if row.contender in ("absent", "a part")] == [None, None]
@@ -110,7 +126,10 @@ def test_without_peers_there_is_no_best_one() -> None:
 
 
 def test_the_peak_is_the_best_product_of_all() -> None:
-    timings = [{"product fp32 1000": Timing((0.02, 0.01)), "other": Timing((1e-9,))}, {"product bf16 1000": Timing((0.1,))}]
+    timings = [
+        {"product fp32 1000": Timing((0.02, 0.01)), "other": Timing((1e-9,))},
+        {"product bf16 1000": Timing((0.1,))},
+    ]
     assert gemm.peaks(timings) == pytest.approx({"fp32": 200.0, "bf16": 20.0})
     both = [*timings, {"product fp32 2000": Timing((0.016,))}]
     assert gemm.peaks(both)["fp32"] == pytest.approx(1000.0)
@@ -123,7 +142,10 @@ def test_patterns_by_their_loads() -> None:
         indices_TK = routings.choices(pattern, num_tokens, num_experts, top_k)
         assert indices_TK.shape == (num_tokens, top_k)
         assert all(len(set(row)) == top_k for row in indices_TK[:200].tolist())
-        shares[pattern] = torch.bincount(indices_TK.reshape(-1), minlength=num_experts).sort(descending=True).values / num_tokens
+        shares[pattern] = (
+            torch.bincount(indices_TK.reshape(-1), minlength=num_experts).sort(descending=True).values
+            / num_tokens
+        )
     assert 0.10 < shares["uniform"].min() < top_k / num_experts < shares["uniform"].max() < 0.15
     assert shares["collapsed"].tolist() == [1.0] * top_k + [0.0] * (num_experts - top_k)
     assert shares["skewed"][0] > 0.9
@@ -132,9 +154,15 @@ def test_patterns_by_their_loads() -> None:
 
 def test_zipf_weights_for_one_expert_a_token() -> None:
     """With K = 1 the counts are the weights themselves: the second favourite has 2^-1.5 of the first."""
-    count_E = torch.bincount(routings.choices("skewed", 200_000, 8, 1).reshape(-1)).sort(descending=True).values.float()
+    count_E = (
+        torch.bincount(routings.choices("skewed", 200_000, 8, 1).reshape(-1))
+        .sort(descending=True)
+        .values.float()
+    )
     rank_E = torch.arange(1, 9, dtype=torch.float32)
-    torch.testing.assert_close(count_E / count_E.sum(), rank_E**-1.5 / (rank_E**-1.5).sum(), rtol=0.05, atol=0)
+    torch.testing.assert_close(
+        count_E / count_E.sum(), rank_E**-1.5 / (rank_E**-1.5).sum(), rtol=0.05, atol=0
+    )
 
 
 def test_gates_add_up_to_one() -> None:
@@ -190,7 +218,10 @@ def plain_weights(shape: Shape) -> ExpertWeights:
         for size in ((shape.d_ffn, shape.d_model), (shape.d_model, shape.d_ffn))
     )
     return ExpertWeights(
-        down_EFD, torch.zeros(shape.num_experts, shape.d_ffn), up_EDF, torch.zeros(shape.num_experts, shape.d_model)
+        down_EFD,
+        torch.zeros(shape.num_experts, shape.d_ffn),
+        up_EDF,
+        torch.zeros(shape.num_experts, shape.d_model),
     )
 
 
@@ -220,7 +251,8 @@ def test_st_moe_answers_with_gradients_and_says_what_it_drops(dtype: torch.dtype
     for one in prepared.values():
         assert bool(one.run_forward().isfinite().all())
         assert all(float(grad.float().abs().sum()) > 0 for grad in one.run_both())
-    # 128 tokens choose the same two experts, and each has room for 1.25 x 128 x 2 / 8 = 40 of them: 88 of 128 are left out.
+    # 128 tokens choose the same two experts, and each has room for 1.25 x 128 x 2 / 8 = 40 of them: 88 of 128
+    # are left out.
     assert "68.8% of choices dropped" in prepared["collapsed"].note
 
 
@@ -244,7 +276,10 @@ def test_st_moe_with_an_open_gate_and_room_for_all_is_our_expert() -> None:
     moe.gate.to_gates = peers.GivenLogits(load, 64)
     answer = moe(load.x_TD.detach()[None]).outputs[0]
     narrow = ExpertWeights(
-        weights.down_EFD[:, :width], weights.down_bias_EF[:, :width], weights.up_EDF[:, :, :width], weights.up_bias_ED
+        weights.down_EFD[:, :width],
+        weights.down_bias_EF[:, :width],
+        weights.up_EDF[:, :, :width],
+        weights.up_bias_ED,
     )
     ours = dispatch_reference(load.x_TD.detach(), load.indices_TK, load.gates_TK.detach(), narrow)
     torch.testing.assert_close(answer, ours, rtol=1e-4, atol=1e-4)

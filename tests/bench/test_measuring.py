@@ -1,4 +1,5 @@
-"""The harness itself: turns, warm-up, limits, and what is said of a list of seconds. No real clock is asked."""
+"""The harness itself: turns, warm-up, limits, and what is said of a list of seconds. No real clock is
+asked."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def test_a_long_contender_may_warm_up_with_a_part() -> None:
 
 def test_only_run_is_timed() -> None:
     clock = Clock()
-    measured = measure([clock.contender("a", 2.0, before=50.0), clock.contender("b", 3.0)], 3, budget=1e9, clock=clock)
+    measured = measure(
+        [clock.contender("a", 2.0, before=50.0), clock.contender("b", 3.0)], 3, budget=1e9, clock=clock
+    )
     assert measured.timings["a"].seconds == (2.0, 2.0, 2.0)
     assert measured.timings["b"].seconds == (3.0, 3.0, 3.0)
 
@@ -69,7 +72,9 @@ def test_a_guest_that_fails_has_a_reason_and_no_time() -> None:
         raise RuntimeError("no such\n  kernel")
 
     clock = Clock()
-    measured = measure([clock.contender("a", 1.0), Contender("guest", fails, may_fail=True)], 3, budget=10, clock=clock)
+    measured = measure(
+        [clock.contender("a", 1.0), Contender("guest", fails, may_fail=True)], 3, budget=10, clock=clock
+    )
     assert set(measured.timings) == {"a"}
     assert measured.problems == {"guest": "RuntimeError: no such kernel"}
     with pytest.raises(RuntimeError, match="kernel"):

@@ -1,4 +1,5 @@
-"""The notebooks' way is a fair opponent only if it computes the same: forward to rounding, keys to first order in alpha.
+"""The notebooks' way is a fair opponent only if it computes the same: forward to rounding, keys to first
+order in alpha.
 
 Shape letters: T tokens, D model width, E experts, K experts per token."""
 
@@ -10,10 +11,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from somelab.bench.documents import batch_from, made_up
 from somelab.bench.notebook import NotebookLayer, check_notebook_can
 from somelab.bench.settings import Settings
-from somelab.bench.training import Stepper, dense_decoder, notebook_decoder
+from somelab.bench.suites.documents import batch_from, made_up
+from somelab.bench.suites.training import Stepper, dense_decoder, notebook_decoder
 from somelab.config import Config, override, preset
 from somelab.core.layer import SomeLayer
 from somelab.errors import ConfigError
@@ -25,7 +26,9 @@ V4: dict[str, Any] = {"inertia": "min", "norm": "unit", "decay": False}
 
 def moved(alpha: float, beta: float, **gravity: Any) -> tuple[Tensor, Tensor]:
     """How far ours and the notebooks' way carry each key in one step."""
-    layer = small_layer(router={"kind": "mlp"}, gravity={**V4, "alpha": alpha, "beta": beta, **gravity}).train()
+    layer = small_layer(
+        router={"kind": "mlp"}, gravity={**V4, "alpha": alpha, "beta": beta, **gravity}
+    ).train()
     notebook = NotebookLayer(layer).train()
     before_ED = layer.keystore.keys_ED.clone()
     x_TD = tokens_of(300, 16)
@@ -45,12 +48,14 @@ def test_forward_and_gradients_equal_ours(kind: str, scoring: str) -> None:
     x_BTD = tokens_of(90, 16).view(3, 30, 16)
     grad = tokens_of(90, 16, seed=1).view(3, 30, 16)
     ours_x, its_x = (x_BTD.clone().requires_grad_() for _ in range(2))
-    ours, its = layer(ours_x).mixture, notebook(its_x)
+    ours, its = layer(ours_x), notebook(its_x)
     torch.testing.assert_close(its, ours, rtol=1e-5, atol=1e-5)
     ours.backward(grad)
     its.backward(grad)
     torch.testing.assert_close(its_x.grad, ours_x.grad, rtol=1e-4, atol=1e-5)
-    for its_weight, our_weight in zip(notebook.query_network.parameters(), layer.router.linears.parameters(), strict=True):
+    for its_weight, our_weight in zip(
+        notebook.query_network.parameters(), layer.router.linears.parameters(), strict=True
+    ):
         torch.testing.assert_close(its_weight.grad, our_weight.grad, rtol=1e-4, atol=1e-5)
 
 
@@ -78,7 +83,15 @@ def test_each_rule_alone_is_the_same_rule() -> None:
 
 
 def test_usage_and_decay_are_the_same() -> None:
-    gravity = {**V4, "alpha": 0.0, "beta": 0.0, "decay": True, "warmup_steps": 0, "delta": 0.25, "theta_percentile": 0.5}
+    gravity = {
+        **V4,
+        "alpha": 0.0,
+        "beta": 0.0,
+        "decay": True,
+        "warmup_steps": 0,
+        "delta": 0.25,
+        "theta_percentile": 0.5,
+    }
     layer = small_layer(router={"kind": "linear"}, gravity=gravity).train()
     notebook = NotebookLayer(layer).train()
     x_TD = tokens_of(200, 16)
@@ -99,12 +112,23 @@ def test_it_shares_the_experts_and_nothing_that_changes() -> None:
     pool = layer.experts
     assert notebook.experts.experts[3].down.weight.data_ptr() == pool.down_EFD[3].data_ptr()
     assert not any(parameter.requires_grad for parameter in notebook.experts.parameters())
-    ours = {tensor.data_ptr() for tensor in (*layer.router.parameters(), layer.keystore.keys_ED, layer.keystore.usage_E)}
-    assert not ours & {tensor.data_ptr() for tensor in (*notebook.query_network.parameters(), *notebook.buffers())}
+    ours = {
+        tensor.data_ptr()
+        for tensor in (*layer.router.parameters(), layer.keystore.keys_ED, layer.keystore.usage_E)
+    }
+    assert not ours & {
+        tensor.data_ptr() for tensor in (*notebook.query_network.parameters(), *notebook.buffers())
+    }
 
 
 def tiny_model() -> Config:
-    sizes = {"model.d_model": 32, "model.num_heads": 2, "model.num_layers": 2, "model.seq_len": 48, "model.vocab_size": 64}
+    sizes = {
+        "model.d_model": 32,
+        "model.num_heads": 2,
+        "model.num_layers": 2,
+        "model.seq_len": 48,
+        "model.vocab_size": 64,
+    }
     pool = {"experts.num_experts": 6, "experts.d_ffn": 16, "experts.top_k": 2, "train.batch_size": 4}
     return override(preset("a1").config, {**sizes, **pool})
 
@@ -132,10 +156,16 @@ def test_every_step_begins_at_the_same_keys() -> None:
     batch = batch_from(made_up(64, 50), config, 4, packed=True)
     for model in (ours, notebook_decoder(ours)):
         stepper = Stepper(model, config, Settings(dtype="fp32"))
-        keys = {name: buffer.clone() for name, buffer in model.named_buffers() if name.endswith(("keys_ED", "usage_E"))}
+        keys = {
+            name: buffer.clone()
+            for name, buffer in model.named_buffers()
+            if name.endswith(("keys_ED", "usage_E"))
+        }
         assert len(keys) == 4
         stepper.step_([batch])
-        assert not any(torch.equal(buffer, keys[name]) for name, buffer in model.named_buffers() if name in keys)
+        assert not any(
+            torch.equal(buffer, keys[name]) for name, buffer in model.named_buffers() if name in keys
+        )
         stepper.rewind_()
         assert all(torch.equal(buffer, keys[name]) for name, buffer in model.named_buffers() if name in keys)
 
@@ -143,19 +173,29 @@ def test_every_step_begins_at_the_same_keys() -> None:
 def test_micro_batches_add_up_to_one_step() -> None:
     config = tiny_model()
     batch = batch_from(made_up(64, 50), config, 4, packed=True)
-    losses = [Stepper(Decoder(config), config, Settings(dtype="fp32")).step_(batch.micro_batches(rows)) for rows in (4, 1)]
+    losses = [
+        Stepper(Decoder(config), config, Settings(dtype="fp32")).step_(batch.micro_batches(rows))
+        for rows in (4, 1)
+    ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
 
 
 def test_the_dense_decoder_has_the_active_size() -> None:
     dense = dense_decoder(Decoder(tiny_model()))
-    widths = {module.out_features for name, module in dense.named_modules() if name.endswith("feed_forward.down")}
+    widths = {
+        module.out_features for name, module in dense.named_modules() if name.endswith("feed_forward.down")
+    }
     assert widths == {2 * 16}
 
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("dense", "is dense"), ("v7", "gravity.norm"), ("gradient-keys", "gravity.keys"), ("d3", "router.grounding")],
+    [
+        ("dense", "is dense"),
+        ("v7", "gravity.norm"),
+        ("gradient-keys", "gravity.keys"),
+        ("d3", "router.grounding"),
+    ],
 )
 def test_what_the_notebooks_did_not_have_is_refused(name: str, words: str) -> None:
     with pytest.raises(ConfigError, match=words) as caught:
@@ -164,7 +204,7 @@ def test_what_the_notebooks_did_not_have_is_refused(name: str, words: str) -> No
 
 
 @pytest.mark.parametrize("name", ["a1", "a6", "b3", "v2-pro", "mvp-v2"])
-def test_series_of_the_seeds_are_accepted(name: str) -> None:
+def test_published_series_are_accepted(name: str) -> None:
     check_notebook_can(preset(name).config, name)
 
 

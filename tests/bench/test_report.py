@@ -1,4 +1,5 @@
-"""From results to what people and programs read: bars, table, chart, page, JSON, and the command's own complaints."""
+"""From results to what people and programs read: bars, table, chart, page, JSON, and the command's own
+complaints."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from somelab.bench.report import CHART_WIDTH, bar, chart, markdown, quantity, re
 from somelab.bench.results import Result, Row
 from somelab.bench.settings import Settings
 from somelab.bench.surroundings import Watch, warning
-from somelab.cli.bench import Arguments
+from somelab.cli.lab.bench import Arguments
 from somelab.cli.main import main
 
 RESULT = Result(
@@ -32,13 +33,21 @@ RESULT = Result(
 
 @pytest.mark.parametrize(
     ("value", "verdict"),
-    [(12.0, "stretch reached"), (7.0, "stretch reached"), (4.0, "reached"), (3.99, "not reached"), (None, "not measured")],
+    [
+        (12.0, "stretch reached"),
+        (7.0, "stretch reached"),
+        (4.0, "reached"),
+        (3.99, "not reached"),
+        (None, "not measured"),
+    ],
 )
 def test_a_bar_to_be_passed(value: float | None, verdict: str) -> None:
     assert Bar("layer", "notebook_uniform", "", 4, 7).verdict(value) == verdict
 
 
-@pytest.mark.parametrize(("value", "verdict"), [(0.004, "stretch reached"), (0.02, "reached"), (0.021, "not reached")])
+@pytest.mark.parametrize(
+    ("value", "verdict"), [(0.004, "stretch reached"), (0.02, "reached"), (0.021, "not reached")]
+)
 def test_a_bar_to_stay_below(value: float, verdict: str) -> None:
     assert Bar("gravity", "share_a1", "", 0.02, 0.005, "%", at_most=True).verdict(value) == verdict
 
@@ -56,7 +65,7 @@ def test_only_what_was_run_is_judged() -> None:
     assert [entry["key"] for entry in judged] == ["largest_over_smallest"]
     assert judged[0]["verdict"] == "reached"
     assert (judged[0]["bar"], judged[0]["stretch"], judged[0]["shown"]) == ("<= 1.25x", "<= 1.1x", "1.20x")
-    assert judge([RESULT], applies=False)[0]["verdict"] == "other shapes: not judged"
+    assert judge([RESULT], applies=False)[0]["verdict"] == "other shapes: not compared"
 
 
 def test_every_bar_belongs_to_a_benchmark() -> None:
@@ -96,7 +105,7 @@ def test_a_row_in_words() -> None:
     assert spread(RESULT.rows[2]) == "-"
     assert remark(RESULT.rows[2]) == "not installed"
     told = Row("", "", "ours", 1.0, note="n", details={"tokens_per_second": 1234.5, "difference": 3e-7})
-    assert remark(told) == "n; 1,234 tokens/s; answers differ by 3e-07 at most"
+    assert remark(told) == "n; 1,234 tokens/s; outputs differ by 3e-07 at most"
 
 
 def test_a_table_keeps_its_columns() -> None:
@@ -139,7 +148,9 @@ def test_the_page_holds_machine_bars_table_and_chart() -> None:
     assert "Made by `somelab bench scaling` on 2025-01-02, somelab 0.1.0." in page
     assert "| features | avx2 yes, amx_bf16 no |" in page
     assert "| peers | transformers 5.0, st-moe-pytorch not installed |" in page
-    assert "| E = 64 -> 512 at constant K and tokens, step time | <= 1.25x | <= 1.1x | 1.20x | reached |" in page
+    assert (
+        "| E = 64 -> 512 at constant K and tokens, step time | <= 1.25x | <= 1.1x | 1.20x | reached |" in page
+    )
     assert "| a step | 512 experts | 600 ms | 550 ms to 700 ms (5) | 1.20x | more / keys |" in page
     assert "| a step | gone | - | - | - | not installed |" in page
     assert "num_tokens 8,192" in page
@@ -170,7 +181,8 @@ def test_a_watch_knows_its_own_work_from_that_of_others(monkeypatch: pytest.Monk
     monkeypatch.setattr(surroundings, "_busy_seconds", lambda: clocks["busy"])
     monkeypatch.setattr(surroundings, "_own_seconds", lambda: clocks["own"])
     watch = Watch()
-    clocks.update(now=110.0, busy=70.0, own=17.0)  # in 10 s the machine worked 20 core seconds, 12 of them ours
+    # In 10 s the machine worked 20 core seconds, 12 of them ours.
+    clocks.update(now=110.0, busy=70.0, own=17.0)
     assert watch.stop()["other_cores"] == pytest.approx(0.8)
 
 
@@ -180,12 +192,14 @@ def test_the_command_that_is_noted_repeats_the_run() -> None:
     assert arguments.command() == "somelab bench all --json --dtype bf16 --repetitions 3 --out x.md"
 
 
-def test_json_of_one_benchmark(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_json_of_one_benchmark(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     seen: list[Settings] = []
 
     def run(settings: Settings) -> Result:
         seen.append(settings)
-        settings.say("scaling: now")
+        settings.announce("scaling: now")
         return RESULT
 
     monkeypatch.setitem(suite.BENCHES, "scaling", run)
@@ -197,14 +211,18 @@ def test_json_of_one_benchmark(capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert found["bench"] == "scaling"
     assert found["ratios"] == {"largest_over_smallest": 1.2}
     assert [row["contender"] for row in found["rows"]] == ["64 experts", "512 experts", "gone"]
-    assert {"case", "kind", "median", "low", "high", "repetitions", "ratio", "note", "problem"} <= set(found["rows"][0])
+    assert {"case", "kind", "median", "low", "high", "repetitions", "ratio", "note", "problem"} <= set(
+        found["rows"][0]
+    )
     assert {"command", "machine", "load", "bars", "settings", "notes", "figures", "dtype"} <= set(found)
     assert found["bars"][0]["verdict"] == "reached"
     assert (seen[0].compute_name, seen[0].quick) == ("fp32", False)
     assert page.read_text().startswith("# Benchmarks\n")
 
 
-def test_all_runs_every_benchmark_once(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_runs_every_benchmark_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     ran: list[str] = []
     for name in suite.BENCHES:
         monkeypatch.setitem(suite.BENCHES, name, lambda settings, name=name: ran.append(name) or RESULT)
@@ -219,7 +237,7 @@ def test_what_people_see(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     printed = capsys.readouterr().out
     assert "a step 512 experts 600 ms 550 ms to 700 ms (5) 1.20x more | keys" in " ".join(printed.split())
     assert "not installed" in printed
-    assert "other shapes: not judged" in printed
+    assert "other shapes: not compared" in printed
 
 
 @pytest.mark.parametrize(
@@ -233,8 +251,8 @@ def test_what_people_see(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
             "out = 'no/such/folder/x.md': its folder does not exist; make no/such/folder first",
         ),
         (["layr"], "layr"),
-        ([], "`somelab bench --help` says what it takes"),
-        (["layer", "--experts.top-k", "2"], "--experts.top-k is a setting, and bench works on no configuration"),
+        ([], "see `somelab bench --help`"),
+        (["layer", "--experts.top-k", "2"], "--experts.top-k is a setting, and bench has no configuration"),
     ],
 )
 def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], argv: list[str], words: str) -> None:
@@ -256,6 +274,16 @@ def test_layer_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None
         "best_peer",
         "best_peer_name",
     }
-    assert all(found["ratios"][key] > 0 for key in ("notebook_uniform", "notebook_skewed", "gemm_peak", "dense_trained"))
-    assert {row["kind"] for row in found["rows"]} == {"ours", "engine", "notebook", "dense", "peer", "machine"}
-    assert all(bar["verdict"] == "other shapes: not judged" for bar in found["bars"])
+    assert all(
+        found["ratios"][key] > 0
+        for key in ("notebook_uniform", "notebook_skewed", "gemm_peak", "dense_trained")
+    )
+    assert {row["kind"] for row in found["rows"]} == {
+        "ours",
+        "engine",
+        "notebook",
+        "dense",
+        "peer",
+        "machine",
+    }
+    assert all(bar["verdict"] == "other shapes: not compared" for bar in found["bars"])

@@ -1,4 +1,5 @@
-"""Profiles by kind: names are sorted into kinds, small kinds join the rest, and a real pass shows its products."""
+"""Profiles by kind: names are sorted into kinds, small kinds join the rest, and a real pass shows its
+products."""
 
 from __future__ import annotations
 
@@ -9,7 +10,13 @@ from somelab.bench.shares import OTHER, sentence, shares, shares_of
 
 
 def test_shares_by_hand() -> None:
-    events = [("aten::mm", 60.0), ("aten::addmm", 20.0), ("aten::gelu_backward", 15.0), ("aten::copy_", 4.5), ("aten::sort", 0.5)]
+    events = [
+        ("aten::mm", 60.0),
+        ("aten::addmm", 20.0),
+        ("aten::gelu_backward", 15.0),
+        ("aten::copy_", 4.5),
+        ("aten::sort", 0.5),
+    ]
     found = shares_of(events)
     assert found == pytest.approx({"matrix products": 0.8, "gelu": 0.15, OTHER: 0.05})
     assert list(found) == ["matrix products", "gelu", OTHER]

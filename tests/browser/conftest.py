@@ -1,4 +1,5 @@
-"""A real browser, a small run trained for the session, its report, and a watch over what the page says and asks for."""
+"""A real browser, a small run trained for the session, its report, and a watch over what the page says and
+asks for."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from somelab.view.groups import page_of
-from somelab.view.heavy import Options
+from somelab.view.page.groups import page_of
+from somelab.view.page.heavy import Options
 from somelab.view.report import write_report
 from tests.analysis.builders import train_run
 from tests.browser.serving import Server, serving
@@ -28,8 +29,12 @@ FLAGS = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """The system's Chromium; SOMELAB_CHROMIUM names another."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install 'somelab[dev]'")
-    found = os.environ.get("SOMELAB_CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: pip install 'somelab[dev]'"
+    )
+    found = os.environ.get("SOMELAB_CHROMIUM") or next(
+        (path for name in NAMES if (path := shutil.which(name))), None
+    )
     if found is None:
         pytest.skip(f"no browser: install one of {', '.join(NAMES)}, or name it in SOMELAB_CHROMIUM")
     with api.sync_playwright() as playwright:
@@ -58,7 +63,10 @@ class Opener:
         page = context.new_page()
         page.set_default_timeout(60_000)
         page.on(
-            "console", lambda message: self.watch.complaints.append(message.text) if message.type in ("error", "warning") else None
+            "console",
+            lambda message: (
+                self.watch.complaints.append(message.text) if message.type in ("error", "warning") else None
+            ),
         )
         page.on("pageerror", lambda error: self.watch.complaints.append(str(error)))
         page.on("request", lambda request: self.watch.asked.append(request.url))
@@ -74,17 +82,21 @@ def visit(browser: Browser) -> Iterator[Opener]:
     for context in browser.contexts:
         context.close()
     assert opener.watch.complaints == []
-    outside = [url for url in opener.watch.asked if not url.startswith(("file://", "http://127.0.0.1:", "data:", "blob:"))]
+    outside = [
+        url
+        for url in opener.watch.asked
+        if not url.startswith(("file://", "http://127.0.0.1:", "data:", "blob:"))
+    ]
     assert outside == []
 
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory, cache: None) -> Path:
-    """A small run in which keys shrink fast, so that some are reborn."""
+    """A small run in which keys shrink fast, so that some are respawned."""
     return train_run(
         tmp_path_factory.mktemp("runs") / "stories",
-        gravity__norm="clamp", gravity__delta=0.5, gravity__theta_percentile=0.5, gravity__warmup_steps=2, gravity__respawn=True,
-        gravity__respawn_threshold=0.4,
+        gravity__norm="clamp", gravity__delta=0.5, gravity__theta_percentile=0.5, gravity__warmup_steps=2,
+        gravity__respawn=True, gravity__respawn_threshold=0.4,
     )  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from somelab.cli.serve import bound
-from somelab.view.heavy import Options
+from somelab.cli.models.serve import bound
+from somelab.view.page.heavy import Options
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ class Server:
         return f"http://127.0.0.1:{self.port}/"
 
     def ask(self, path: str, *, method: str = "GET", body: Any = None, **headers: str) -> Answer:
-        """One request. Paths go out as they are: `..` and `%2e` too. `_` in the names of headers stands for `-`."""
+        """One request. Paths go out as they are: `..` and `%2e` too. `_` in the names of headers stands for
+        `-`."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         content = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -60,12 +61,14 @@ class Server:
 def serving(roots: Sequence[Path], *, host: str = "127.0.0.1", token: str | None = None) -> Iterator[Server]:
     pytest.importorskip("fastapi", reason="the extra `view` is not installed")
     uvicorn = pytest.importorskip("uvicorn", reason="the extra `view` is not installed")
-    from somelab.view.server import make_app
+    from somelab.view.live.server import make_app
 
     options = Options(maps=("pca",), tokens=600, num_permutations=20)
     app = make_app(roots, options, host=host, token=token)
     listening = bound("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=1))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=1)
+    )
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     while not server.started and thread.is_alive():

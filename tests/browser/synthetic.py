@@ -1,5 +1,6 @@
-"""A page of any size from a seed, without training anything: for sizes that no test could train, and for work on the page.
-`python -m tests.browser.synthetic 10 512 50 page.html` writes one with 10 layers, 512 experts and 50 snapshots."""
+"""A page of any size from a seed, without training anything: for sizes that no test could train, and for work
+on the page. `python -m tests.browser.synthetic 10 512 50 page.html` writes one with 10 layers, 512 experts
+and 50 snapshots."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from somelab.view import schema
+from somelab.view.schema import page as schema
 
 STATIC = Path(schema.__file__).parent / "static" / "index.html"
 CLASSES = ("noun", "verb", "adjective", "name", "determiner", "preposition", "punctuation")
@@ -51,29 +52,44 @@ NAMES = {0: "Lexicon", 1: "Mind's Eye", 2: "Storyteller"}
 
 def packed(array: NDArray[Any]) -> schema.Packed:
     little = array.astype(array.dtype.newbyteorder("<"))
-    return schema.Packed(dtype=str(array.dtype), shape=list(array.shape), data=base64.b64encode(little.tobytes()).decode())  # pyright: ignore[reportArgumentType]
+    return schema.Packed(
+        dtype=str(array.dtype), shape=list(array.shape), data=base64.b64encode(little.tobytes()).decode()
+    )  # pyright: ignore[reportArgumentType]
 
 
 def inline(page: schema.Page, template: str) -> str:
     """The page with its data inside, as a report has it."""
     data = base64.b64encode(gzip.compress(page.model_dump_json().encode(), mtime=0)).decode()
     return re.sub(
-        r'(<script type="application/octet-stream" id="data">)(</script>)', lambda found: found[1] + data + found[2], template
+        r'(<script type="application/octet-stream" id="data">)(</script>)',
+        lambda found: found[1] + data + found[2],
+        template,
     )
 
 
 def word_uses(rng: np.random.Generator, number: int = 6) -> list[schema.WordUse]:
     chosen = rng.choice(len(WORDS), number, replace=False)
-    return [schema.WordUse(word=WORDS[i], count=int(rng.integers(5, 900)), lift=float(9.0 / (n + 1))) for n, i in enumerate(chosen)]
+    return [
+        schema.WordUse(word=WORDS[i], count=int(rng.integers(5, 900)), lift=float(9.0 / (n + 1)))
+        for n, i in enumerate(chosen)
+    ]
 
 
 def galaxy(
-    rng: np.random.Generator, layer: int, num_layers: int, num_experts: int, num_frames: int, methods: tuple[str, ...]
+    rng: np.random.Generator,
+    layer: int,
+    num_layers: int,
+    num_experts: int,
+    num_frames: int,
+    methods: tuple[str, ...],
 ) -> schema.Galaxy:
-    """Keys that begin as a cloud and gather around a dozen centres; some are reborn on the way."""
+    """Keys that begin as a cloud and gather around a dozen centres; some are respawned on the way."""
     guild = rng.integers(0, 9, num_experts)
     centres = rng.normal(size=(9, 2)) * 0.55
-    start, end = rng.normal(size=(num_experts, 2)) * 0.5, centres[guild] + rng.normal(size=(num_experts, 2)) * 0.08
+    start, end = (
+        rng.normal(size=(num_experts, 2)) * 0.5,
+        centres[guild] + rng.normal(size=(num_experts, 2)) * 0.08,
+    )
     share = (1 - np.cos(np.linspace(0, math.pi, num_frames)))[:, None, None] / 2
     places = start * (1 - share) + end * share
     usage = (
@@ -96,8 +112,13 @@ def galaxy(
         name=NAMES.get({0: 0, num_layers // 2: 1, num_layers - 1: 2}.get(layer, -1)),
         num_experts=num_experts,
         steps=steps,
-        maps=[schema.KeyMap(method=method, xy=xy, scale=scale, note="made up, not projected") for method in methods],  # pyright: ignore[reportArgumentType]
-        left_out=[] if len(methods) == 3 else [schema.LeftOut(name="umap", reason="umap-learn is not installed")],
+        maps=[
+            schema.KeyMap(method=method, xy=xy, scale=scale, note="made up, not projected")
+            for method in methods
+        ],  # pyright: ignore[reportArgumentType]
+        left_out=[]
+        if len(methods) == 3
+        else [schema.LeftOut(name="umap", reason="umap-learn is not installed")],
         usage=packed((np.log1p(usage) / math.log1p(most) * 255).round().astype(np.uint8)),
         usage_most=most,
         born=packed(born),
@@ -111,7 +132,9 @@ def galaxy(
     )
 
 
-def trace(rng: np.random.Generator, num_layers: int, num_experts: int, top_k: int, text: list[str]) -> schema.Trace:
+def trace(
+    rng: np.random.Generator, num_layers: int, num_experts: int, top_k: int, text: list[str]
+) -> schema.Trace:
     gates = np.sort(rng.dirichlet(np.ones(top_k) * 3, (num_layers, len(text))), axis=-1)[..., ::-1]
     return schema.Trace(
         kind="sample",
@@ -127,7 +150,9 @@ def trace(rng: np.random.Generator, num_layers: int, num_experts: int, top_k: in
     )
 
 
-def layer_guilds(rng: np.random.Generator, layer: int, num_layers: int, num_experts: int) -> schema.LayerGuilds:
+def layer_guilds(
+    rng: np.random.Generator, layer: int, num_layers: int, num_experts: int
+) -> schema.LayerGuilds:
     shares = np.sort(rng.dirichlet(np.ones(6)))[::-1]
     members = np.array_split(rng.permutation(num_experts), 6)
     nmi = schema.MutualInformation(
@@ -185,19 +210,26 @@ def balance(rng: np.random.Generator, num_layers: int, num_experts: int) -> sche
     }
     walk = {
         name: [
-            [float(low + (high - low) * min(1, max(0, 0.4 + 0.1 * layer + v))) for v in rng.normal(0, 0.01, 200).cumsum()]
+            [
+                float(low + (high - low) * min(1, max(0, 0.4 + 0.1 * layer + v)))
+                for v in rng.normal(0, 0.01, 200).cumsum()
+            ]
             for layer in range(num_layers)
         ]
         for name, (low, high, _) in kinds.items()
     }
     return schema.Balance(
         info=[
-            schema.MeasureInfo(name=n, title=n.replace("_", " "), unit=u, help="made up", least=low, most=high)
+            schema.MeasureInfo(
+                name=n, title=n.replace("_", " "), unit=u, help="made up", least=low, most=high
+            )
             for n, (low, high, u) in kinds.items()
         ],
         lines={"crowding": schema.Line(value=0.95, side="above", sentence="keys have fused")},
         training=schema.Series(steps=steps, measures=walk),
-        evaluation=schema.Series(steps=steps[::40], measures={n: [row[::40] for row in rows] for n, rows in walk.items()}),
+        evaluation=schema.Series(
+            steps=steps[::40], measures={n: [row[::40] for row in rows] for n, rows in walk.items()}
+        ),
         usage=[
             schema.LayerUsage(count=(u := rng.pareto(1.2, num_experts) * 50).tolist(), mass=(u / 4).tolist())
             for _ in range(num_layers)
@@ -225,7 +257,7 @@ def run(
         val_loss=[loss[s - 1] for s in at],
         val_ppl=[math.exp(loss[s - 1]) for s in at],
         bits_per_byte=[loss[s - 1] / 2.7 for s in at],
-        seed_ppl=[None] * 9 + [2.4],
+        ppl_with_padding=[None] * 9 + [2.4],
     )
     curves = schema.Curves(
         train=schema.TrainCurve(
@@ -237,7 +269,9 @@ def run(
             grad_norm=[1.0 / s**0.1 for s in steps],
         ),
         evaluation=evaluated,
-        timing=schema.TimingCurve(thinned=1, step=steps, tokens_per_second=[3000 + 90 * math.sin(s / 30) for s in steps]),
+        timing=schema.TimingCurve(
+            thinned=1, step=steps, tokens_per_second=[3000 + 90 * math.sin(s / 30) for s in steps]
+        ),
     )
     final = schema.Final(
         step=1000,
@@ -246,7 +280,7 @@ def run(
         val_loss=loss[-1],
         val_ppl=math.exp(loss[-1]),
         bits_per_byte=loss[-1] / 2.7,
-        seed_ppl=2.4,
+        ppl_with_padding=2.4,
         best_val_loss=loss[-1],
         tokens_per_second=3000,
         gini=0.4,
@@ -275,7 +309,12 @@ def run(
         config=[schema.Setting(field="model.d_model", value="144", help="Width", usual="512", changed=True)],
         data=None,
         parameters=schema.Parameters(
-            total=16_076_992, trainable=1_853_632, frozen=14_223_360, active=3_631_552, bytes=64_461_888, flops_per_token=6_377_472
+            total=16_076_992,
+            trainable=1_853_632,
+            frozen=14_223_360,
+            active=3_631_552,
+            bytes=64_461_888,
+            flops_per_token=6_377_472,
         ),
         environment=[schema.Fact(name="torch", value="2.13.0")],
         command="somelab train a1",
@@ -284,7 +323,9 @@ def run(
         curves=curves,
         warnings=[],
         balance=balance(rng, num_layers, num_experts),
-        galaxies=[galaxy(rng, layer, num_layers, num_experts, num_frames, methods) for layer in range(num_layers)],
+        galaxies=[
+            galaxy(rng, layer, num_layers, num_experts, num_frames, methods) for layer in range(num_layers)
+        ],
         traces=[trace(rng, num_layers, num_experts, 4, text)],
         guilds=[layer_guilds(rng, layer, num_layers, num_experts) for layer in range(num_layers)],
         left_out=[],
@@ -300,7 +341,10 @@ def page(
     methods: tuple[str, ...] = ("pca", "tsne", "umap"),
     words: list[str] | None = None,
 ) -> schema.Page:
-    runs = [run(num_layers, num_experts, num_frames, seed=seed, methods=methods, words=words) for seed in range(num_runs)]
+    runs = [
+        run(num_layers, num_experts, num_frames, seed=seed, methods=methods, words=words)
+        for seed in range(num_runs)
+    ]
     return schema.Page(
         format=schema.FORMAT,
         made_by_version="0",

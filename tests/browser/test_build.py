@@ -1,4 +1,5 @@
-"""The committed page is the one that ui/ gives, is small, and its types are those of Python. Needs neither Node nor a browser."""
+"""The committed page is the one that ui/ gives, is small, and its types are those of Python. Needs neither
+Node nor a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The page on a live server, in a real browser: the list, a prompt that yields a trace, curves that grow while a run trains."""
+"""The page on a live server, in a real browser: the list, a prompt that yields a trace, curves that grow
+while a run trains."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import pytest
 from tests.analysis.builders import SETTINGS
 from tests.browser.conftest import Opener
 from tests.browser.serving import Server, serving
-from tests.train.builders import flags_of
+from tests.training.builders import flags_of
 
 
 def test_every_view_renders_live(visit: Opener, server: Server) -> None:
@@ -21,7 +22,13 @@ def test_every_view_renders_live(visit: Opener, server: Server) -> None:
     assert page.locator(".run").count() == 1
     page.locator(".run-open").click()
     page.locator(".plot canvas").first.wait_for()
-    marks = {"balance": ".heat canvas", "galaxies": ".sky canvas", "guilds": ".guild", "traces": ".trace-column", "runs": ".run"}
+    marks = {
+        "balance": ".heat canvas",
+        "galaxies": ".sky canvas",
+        "guilds": ".guild",
+        "traces": ".trace-column",
+        "runs": ".run",
+    }
     for name, mark in marks.items():
         page.locator(f"[data-testid=tab-{name}]").click()
         page.locator(mark).first.wait_for()
@@ -40,7 +47,9 @@ def test_a_typed_prompt_yields_a_trace(visit: Opener, server: Server) -> None:
 def test_the_list_searches_and_chooses(visit: Opener, trained: Path, tmp_path: Path) -> None:
     for name in ("alpha", "beta"):
         shutil.copytree(trained, tmp_path / name, symlinks=True)
-        (tmp_path / name / "run.json").write_text((trained / "run.json").read_text().replace('"stories"', f'"{name}"'))
+        (tmp_path / name / "run.json").write_text(
+            (trained / "run.json").read_text().replace('"stories"', f'"{name}"')
+        )
     (tmp_path / "junk").mkdir()
     with serving([tmp_path]) as made:
         page = visit(made.url)
@@ -60,9 +69,19 @@ def test_the_list_searches_and_chooses(visit: Opener, trained: Path, tmp_path: P
 def test_curves_grow_while_a_run_trains(visit: Opener, tmp_path: Path, cache: None) -> None:
     settings = {**SETTINGS, "train.steps": 4000, "train.eval_every": 200, "train.snapshot_every": 500}
     settings.pop("train.minutes")
-    command = [sys.executable, "-m", "somelab.cli.main", "train", "demo", "--out", str(tmp_path / "runs" / "growing")]
+    command = [
+        sys.executable,
+        "-m",
+        "somelab.cli.main",
+        "train",
+        "demo",
+        "--out",
+        str(tmp_path / "runs" / "growing"),
+    ]
     log = (tmp_path / "log.txt").open("w")
-    training = subprocess.Popen([*command, *flags_of(settings)], stdout=log, stderr=log, env=os.environ.copy())
+    training = subprocess.Popen(
+        [*command, *flags_of(settings)], stdout=log, stderr=log, env=os.environ.copy()
+    )
     try:
         (tmp_path / "runs").mkdir(exist_ok=True)
         with serving([tmp_path / "runs"]) as made:
@@ -90,7 +109,7 @@ def test_curves_grow_while_a_run_trains(visit: Opener, tmp_path: Path, cache: No
 def test_a_server_that_has_gone_is_told(visit: Opener, trained: Path) -> None:
     with serving([trained.parent]) as made:
         page = visit(made.url)
-    page.locator(".fault").filter(has_text="does not answer").wait_for(timeout=30_000)
+    page.locator(".fault").filter(has_text="no response from the server").wait_for(timeout=30_000)
     assert all("ERR_CONNECTION_REFUSED" in line for line in visit.watch.complaints)
     page.close()
     visit.watch.complaints.clear()

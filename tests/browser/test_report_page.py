@@ -1,4 +1,5 @@
-"""The page as a report file, in a real browser: every view from a real run, its keys, its slider, its two themes, its widths."""
+"""The page as a report file, in a real browser: every view from a real run, its keys, its slider, its two
+themes, its widths."""
 
 from __future__ import annotations
 
@@ -41,7 +42,9 @@ def test_every_view_renders(visit: Opener, report: str, scheme: str, width: int)
     for name in VIEWS:
         open_view(page, name)
         assert len(page.locator("[data-testid=lead]").inner_text()) > 20
-        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways at {width}"
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), (
+            f"{name} scrolls sideways at {width}"
+        )
         assert page.locator("figure:not(:has(h3))").count() == 0
 
 
@@ -55,7 +58,10 @@ def test_the_views_say_what_was_measured(visit: Opener, report: str) -> None:
     assert page.locator(".usage canvas").count() == 3
     open_view(page, "traces")
     assert page.locator(".trace-column").count() == 3
-    assert page.locator(".trace-column select").first.locator("option:checked").inner_text() == "Layer 0 · Lexicon"
+    assert (
+        page.locator(".trace-column select").first.locator("option:checked").inner_text()
+        == "Layer 0 · Lexicon"
+    )
 
 
 def settled(sky: Locator) -> bytes:
@@ -70,8 +76,9 @@ def settled(sky: Locator) -> bytes:
     return picture
 
 
-# A browser dithers a gradient and smooths a round corner by the tile that it paints them in, so that both may differ by a
-# shade from one painting to the next. On a plain ground what is drawn on it is the same to the pixel.
+# A browser dithers a gradient and smooths a round corner by the tile that it paints them in, so that both may
+# differ by a shade from one painting to the next. On a plain ground what is drawn on it is the same to the
+# pixel.
 PLAIN_GROUND = "sky => Object.assign(sky.parentElement.style, { background: '#000', borderRadius: '0' })"
 
 
@@ -84,7 +91,8 @@ def test_the_slider_moves_points(visit: Opener, report: str) -> None:
     slider.press("ArrowLeft")
     before = settled(sky)
     slider.press("ArrowRight")
-    end = settled(sky)  # after a first move: labels and the frame of the focus come a little behind the first picture
+    # After a first move: labels and the frame of the focus come a little behind the first picture.
+    end = settled(sky)
     slider.press("ArrowLeft")
     for _ in range(9):
         slider.press("ArrowLeft")
@@ -139,7 +147,12 @@ def test_pointing_at_a_key_shows_it(visit: Opener, report: str) -> None:
     assert page.locator("[data-testid=expert-card]").count() == 0
     assert ring is not None
     assert box is not None
-    sky.hover(position={"x": ring["x"] + ring["width"] / 2 - box["x"], "y": ring["y"] + ring["height"] / 2 - box["y"]})
+    sky.hover(
+        position={
+            "x": ring["x"] + ring["width"] / 2 - box["x"],
+            "y": ring["y"] + ring["height"] / 2 - box["y"],
+        }
+    )
     page.locator("[data-testid=expert-card]").wait_for()
 
 
@@ -188,7 +201,10 @@ def test_focus_can_be_seen(visit: Opener, report: str) -> None:
     page = visit(report)
     page.locator("[data-testid=tab-balance]").focus()
     page.keyboard.press("Shift+Tab")
-    style = page.evaluate("() => { const s = getComputedStyle(document.activeElement); return [s.outlineStyle, s.outlineWidth]; }")
+    style = page.evaluate(
+        "() => { const s = getComputedStyle(document.activeElement); return [s.outlineStyle, "
+        "s.outlineWidth]; }"
+    )
     assert style == ["solid", "2px"]
 
 
@@ -208,7 +224,10 @@ def test_markup_in_a_story_is_shown_as_text(visit: Opener, tmp_path: Path) -> No
     assert run.galaxies is not None
     hostile = run.model_copy(update={"name": HOSTILE[0], "verdict": HOSTILE[1], "command": HOSTILE[3]})
     path = tmp_path / "report.html"
-    path.write_text(inlined(made.model_copy(update={"runs": [hostile], "title": HOSTILE[3]}), static_page()), encoding="utf-8")
+    path.write_text(
+        inlined(made.model_copy(update={"runs": [hostile], "title": HOSTILE[3]}), static_page()),
+        encoding="utf-8",
+    )
     page = visit(path.as_uri())
     assert HOSTILE[1] in page.locator("[data-testid=lead]").inner_text()
     open_view(page, "traces")
@@ -220,7 +239,8 @@ def test_markup_in_a_story_is_shown_as_text(visit: Opener, tmp_path: Path) -> No
 
 
 def test_a_hundred_thousand_keys(visit: Opener, tmp_path: Path) -> None:
-    """They are drawn, picked and moved. How fast is measured by hand (docs/guides/glass-box.md): no timed tests."""
+    """They are drawn, picked and moved. How fast is measured by hand (docs/guides/glass-box.md): no timed
+    tests."""
     path = tmp_path / "large.html"
     path.write_text(inlined(synthetic.page(1, 100_000, 4, methods=("pca",)), static_page()), encoding="utf-8")
     page = visit(path.as_uri())
@@ -238,8 +258,8 @@ def test_a_hundred_thousand_keys(visit: Opener, tmp_path: Path) -> None:
 @pytest.mark.parametrize("status", ["foreign", "broken"])
 def test_a_folder_that_is_no_run_is_told(visit: Opener, tmp_path: Path, status: str) -> None:
     from somelab.runs import RunFolder
-    from somelab.view.groups import page_with
-    from somelab.view.payload import not_a_run
+    from somelab.view.page.groups import page_with
+    from somelab.view.page.payload import not_a_run
 
     path = tmp_path / "report.html"
     run = not_a_run(RunFolder("runs/odd"), "odd", status, "run runs/odd: has no run.json")

@@ -1,20 +1,22 @@
-"""Sweeps and continual studies in a real browser: tables and plots show the numbers of the files, in both themes, at all widths."""
+"""Sweeps and continual studies in a real browser: tables and plots show the numbers of the files, in both
+themes, at all widths."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from somelab.view.groups import page_of, page_with
-from somelab.view.heavy import Options
+from somelab.view.page.groups import page_of, page_with
+from somelab.view.page.heavy import Options
+from somelab.view.page.studies import study_of
+from somelab.view.page.sweeps import not_a_sweep
 from somelab.view.report import write_report
-from somelab.view.studies import study_of
-from somelab.view.sweeps import not_a_sweep
 from tests.browser.conftest import Opener
 from tests.browser.serving import serving
-from tests.view.result_builders import write_results
+from tests.view.result_builders import CURVES, WORDS, write_results, write_sweep
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -29,7 +31,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def report(results: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    write_report(page_of([results / "sweeps" / "widths", results / "kinds"], Options(maps=("pca",), tokens=0)), path)
+    write_report(
+        page_of([results / "sweeps" / "widths", results / "kinds"], Options(maps=("pca",), tokens=0)), path
+    )
     return path.as_uri()
 
 
@@ -51,7 +55,10 @@ def words(text: str | None) -> str:
 
 
 def values(page: Page) -> list[str]:
-    return [words(text) for text in page.locator("[data-testid=forest] .range:not(.axis) .range-value").all_inner_texts()]
+    return [
+        words(text)
+        for text in page.locator("[data-testid=forest] .range:not(.axis) .range-value").all_inner_texts()
+    ]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -63,20 +70,25 @@ def test_both_views_render(visit: Opener, report: str, scheme: str, width: int) 
         page.keyboard.press(str(number))
         assert page.locator(f"[data-testid=tab-{name}]").get_attribute("aria-current") == "page"
         page.locator(".plot canvas").first.wait_for()
-        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways at {width}"
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), (
+            f"{name} scrolls sideways at {width}"
+        )
         assert page.locator("table:not(:has(caption))").count() == 0
 
 
 def test_the_table_of_arms_shows_the_figures_of_the_file(visit: Opener, report: str) -> None:
     page = visit(report)
-    assert "Of 3 arms y has the lowest bits/byte: 1.9500 over 3 seeds" in page.locator("[data-testid=lead]").inner_text()
+    assert (
+        "Of 3 arms y has the lowest bits/byte: 1.9500 over 3 seeds"
+        in page.locator("[data-testid=lead]").inner_text()
+    )
     table = cells(page.locator("[data-testid=arms]"))
     assert table.keys() == {"x", "y", "z"}
     assert table["x"]["val_loss"] == ["4.1000 ± 0.2484"]
     assert table["y"]["val_loss"] == ["3.9000"]
     assert table["x"]["bits/byte"] == ["2.0500 ± 0.1242"]
     assert table["x"]["D/L/E/F/K"] == ["256/4/8/1024/2"]
-    # The seeds' own: seed_ppl, Gini and entropy of the middle layer.
+    # The published figures: ppl_with_padding, Gini and entropy of the middle layer.
     assert table["x"]["published"] == ["2.140", "0.791", "4.085"]
     assert table["z"]["published"] == ["–", "–", "–"]
     assert page.locator(".fault").inner_text() == "z seed 0 failed: training diverged: loss nan"
@@ -86,7 +98,8 @@ def test_the_table_of_arms_shows_the_figures_of_the_file(visit: Opener, report: 
 def test_the_forest_follows_its_menu(visit: Opener, report: str) -> None:
     page = visit(report)
     assert values(page) == ["2.0500 ± 0.1242", "1.9500", "2.5000"]
-    assert page.locator("[data-testid=forest] .seed").count() == 6  # three of x, three of y; z has one, which is its mean
+    # Three of x, three of y; z has one, which is its mean.
+    assert page.locator("[data-testid=forest] .seed").count() == 6
     page.locator(".select select").select_option("val_loss")
     assert values(page) == ["4.1000 ± 0.2484", "3.9000", "5.0000"]
     row = page.locator("[data-testid=forest] [role=listitem]").first
@@ -96,8 +109,12 @@ def test_the_forest_follows_its_menu(visit: Opener, report: str) -> None:
     page.locator(".choice label", has_text="difference from base").click()
     assert values(page) == ["−0.2000 ± 0.2484", "+0.9000"]
     assert page.locator("[data-testid=forest] .zero").count() == 2
-    # On one axis from -0.4484 to 0.9: seeds of y at -0.1, -0.2 and -0.3 lie left of zero, in that order from the right.
-    places = [float(dot.evaluate("dot => parseFloat(dot.style.left)")) for dot in page.locator("[data-testid=forest] .seed").all()]
+    # On one axis from -0.4484 to 0.9: seeds of y at -0.1, -0.2 and -0.3 lie left of zero, in that order from
+    # the right.
+    places = [
+        float(dot.evaluate("dot => parseFloat(dot.style.left)"))
+        for dot in page.locator("[data-testid=forest] .seed").all()
+    ]
     zero = page.locator("[data-testid=forest] .zero").first.evaluate("line => parseFloat(line.style.left)")
     assert zero > places[0] > places[1] > places[2]
     assert places[0] - places[1] == pytest.approx(places[1] - places[2], abs=1e-6)
@@ -115,6 +132,78 @@ def test_curves_of_arms_can_be_switched(visit: Opener, report: str) -> None:
     assert page.locator(".toggles [aria-pressed=true]").count() == 3
     plot.locator(".u-over").hover(position={"x": 5, "y": 40})
     assert "5.100 (5.000 to 5.200)" in page.locator(".plot-card").inner_text()
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Reports of tuned sweeps: over a grid of learning rates, and among words."""
+    folder, reports = tmp_path_factory.mktemp("tuned"), dict[str, str]()
+    for name, curves in (("rates", CURVES), ("words", WORDS)):
+        path = folder / f"{name}.html"
+        write_report(page_of([write_sweep(folder / name, curves)], Options(maps=("pca",), tokens=0)), path)
+        reports[name] = path.as_uri()
+    return reports
+
+
+def places(page: Page, kind: str, name: str = "cx") -> list[float]:
+    marks = page.locator(f"[data-testid=value-chart] .{kind}").all()
+    return [float(one.get_attribute(name) or "nan") for one in marks]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_loss_against_the_setting(visit: Opener, tuned: dict[str, str], scheme: str, width: int) -> None:
+    page = visit(tuned["rates"], width=width, scheme=scheme)
+    chart = page.locator("[data-testid=value-chart]")
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    label = chart.locator("svg").get_attribute("aria-label") or ""
+    assert label.startswith("Loss against train.learning_rate. validation loss, nats over train")
+    assert "x: chosen 0.004 with 4.000" in label
+    assert "y: chosen 0.064 with 3.900" in label
+    assert "z: nothing chosen yet; z at 0.002: 4.9000, stopped at step 25 of 100" in label
+    # Seven whole runs, two of them chosen. Of five stopped ones three lie beyond the axis; one of z diverged.
+    kinds = {"ended": 7, "chosen": 2, "stopped": 2, "beyond": 3, "diverged": 1}
+    assert {kind: chart.locator(f".{kind}").count() for kind in kinds} == kinds
+    ended = sorted(set(places(page, "ended")))
+    steps = [right - left for left, right in pairwise(ended)]
+    assert steps == pytest.approx([steps[0]] * 5, abs=1.0)  # factors of two are equal steps
+    chosen_x, chosen_y = places(page, "chosen"), places(page, "chosen", "cy")
+    assert chosen_x == [ended[1], ended[5]]
+    assert chosen_y[1] == max(places(page, "ended", "cy"))  # the lowest loss lies lowest
+
+
+def test_arms_of_a_search_can_be_switched_and_pointed_at(visit: Opener, tuned: dict[str, str]) -> None:
+    page = visit(tuned["rates"])
+    section = page.locator(".section:has([data-testid=value-chart])")
+    section.locator(".chip", has_text="y").click()
+    assert section.locator(".ended").count() == 3
+    assert "y: chosen" not in (section.locator("svg").get_attribute("aria-label") or "")
+    section.locator("circle.chosen").hover(force=True)
+    assert words(section.locator(".value-note").inner_text()) == "x at 0.004: 4.0000"
+
+
+def test_untuned_arms_are_marked_and_nothing_of_them_is_bold(visit: Opener, tuned: dict[str, str]) -> None:
+    page = visit(tuned["rates"])
+    lead = page.locator("[data-testid=lead]").inner_text()
+    assert "Untuned: y and z, whose best train.learning_rate is not known." in lead
+    table = cells(page.locator("[data-testid=arms]"))
+    assert [words(name) for name in table] == ["x", "y untuned", "z untuned"]
+    assert table["x"]["learning_rate"] == ["0.004"]
+    assert table["x"]["tuning"] == ["tuned, 3.25 runs"]
+    assert "untuned" in page.locator("[data-testid=differences] tbody th").first.inner_text()
+    assert page.locator("[data-testid=differences] .sure").count() == 0
+
+
+def test_values_in_words_stand_side_by_side(visit: Opener, tuned: dict[str, str]) -> None:
+    page = visit(tuned["words"])
+    chart = page.locator("[data-testid=value-chart]")
+    assert chart.locator(".tick").all_text_contents() == ["moved", "fixed", "gradient"]
+    assert "x: chosen moved with 4.000" in (chart.locator("svg").get_attribute("aria-label") or "")
+    assert "Untuned" not in page.locator("[data-testid=lead]").inner_text()
+
+
+def test_a_sweep_that_tunes_nothing_has_no_chart_of_it(visit: Opener, report: str) -> None:
+    assert visit(report).locator("[data-testid=value-chart]").count() == 0
 
 
 def test_the_runs_behind_the_figures_can_be_opened_and_compared(visit: Opener, report: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from somelab.cli import doctor, machine
+from somelab.cli.about import doctor, machine
 from somelab.cli.main import main
 
 CONSTRAINTS = Path(__file__).parents[2] / "constraints.txt"
@@ -41,11 +41,13 @@ def test_the_page_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert re.search(r"^torch +\S+ +>=", text, re.MULTILINE)
     assert re.search(r"^memory +[\d.?]+", text, re.MULTILINE)
-    assert re.search(r"^experts +torch alone, no compiled kernels: SOMELAB_NATIVE=0", text, re.MULTILINE)
+    assert re.search(r"^experts +torch only, no compiled kernels: SOMELAB_NATIVE=0", text, re.MULTILINE)
     assert text.endswith("Ready.\n")
 
 
-def test_a_missing_requirement_is_said_with_its_remedy(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_requirement_is_said_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     versions = {"torch": None, "tyro": "0.9.2"}
     real = machine.installed
     monkeypatch.setattr(machine, "installed", lambda name: versions[name] if name in versions else real(name))
@@ -92,7 +94,7 @@ def test_advice_names_what_is_optional() -> None:
     ("native", "line"),
     [
         ({"ready": True, "reason": "/cache/kernels.so"}, "compiled kernels (/cache/kernels.so)"),
-        ({"ready": False, "reason": "SOMELAB_NATIVE=0"}, "torch alone, no compiled kernels: SOMELAB_NATIVE=0"),
+        ({"ready": False, "reason": "SOMELAB_NATIVE=0"}, "torch only, no compiled kernels: SOMELAB_NATIVE=0"),
         (None, "not known without torch"),
     ],
 )
@@ -101,14 +103,17 @@ def test_which_code_computes_experts(native: dict[str, Any] | None, line: str) -
 
 
 def test_tested_versions_are_those_of_the_constraints() -> None:
-    pinned = dict(re.findall(r"^([\w-]+)==([\w.]+)(?:; python_version >= .*)?$", CONSTRAINTS.read_text(), re.MULTILINE))
+    pinned = dict(
+        re.findall(r"^([\w-]+)==([\w.]+)(?:; python_version >= .*)?$", CONSTRAINTS.read_text(), re.MULTILINE)
+    )
     pinned = {name.lower(): version for name, version in pinned.items()}
     assert {name: pinned[name] for name in machine.TESTED} == machine.TESTED
     assert {package["name"].lower() for package in machine.packages()} <= set(machine.TESTED)
 
 
 @pytest.mark.parametrize(
-    ("text", "numbers"), [("2.13.0+cpu", (2, 13, 0)), ("1.0", (1, 0)), ("2.5.0rc1", (2, 5, 0)), ("2.10.0a3", (2, 10, 0))]
+    ("text", "numbers"),
+    [("2.13.0+cpu", (2, 13, 0)), ("1.0", (1, 0)), ("2.5.0rc1", (2, 5, 0)), ("2.10.0a3", (2, 10, 0))],
 )
 def test_versions_compare_by_their_numbers(text: str, numbers: tuple[int, ...]) -> None:
     assert machine._numbers(text) == numbers

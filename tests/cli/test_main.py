@@ -33,7 +33,12 @@ def test_the_overview_imports_nothing_heavy(argv: list[str]) -> None:
 
 @pytest.mark.parametrize("verb", [*VERBS])
 def test_help_of_a_verb_does_not_import_torch(verb: str) -> None:
-    program = f"import sys\nfrom somelab.cli.main import main\nmain(['{verb}', '--help'])\nsys.exit('torch' in sys.modules)\n"
+    program = (
+        "import sys\n"
+        "from somelab.cli.main import main\n"
+        f"main(['{verb}', '--help'])\n"
+        "sys.exit('torch' in sys.modules)\n"
+    )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith(f"usage: somelab {verb}")
@@ -72,7 +77,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"somelab {__version__}\n"
 
 
-def test_an_interrupt_is_one_line_and_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_is_one_line_and_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def interrupted(argv: list[str]) -> int:
         raise KeyboardInterrupt
 
@@ -96,8 +103,18 @@ def test_a_reader_that_leaves_early_is_no_error(argv: list[str]) -> None:
     os.close(reader)
     try:
         result = subprocess.run(
-            [sys.executable, "-m", "somelab.cli.main", *argv], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+            [sys.executable, "-m", "somelab.cli.main", *argv],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     finally:
         os.close(writer)
     assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_the_package_is_the_command() -> None:
+    command = [sys.executable, "-m", "somelab", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("somelab 0.")

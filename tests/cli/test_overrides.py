@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from somelab.cli.about.params import Arguments as ParamsArguments
+from somelab.cli.about.show import Arguments as ShowArguments
 from somelab.cli.arguments import parse_arguments
 from somelab.cli.overrides import split_overrides
-from somelab.cli.params import Arguments as ParamsArguments
-from somelab.cli.show import Arguments as ShowArguments
 from somelab.errors import SomelabError
 
 
@@ -50,7 +50,9 @@ def test_a_setting_without_value_is_refused_with_an_example(argv: list[str], exa
 
 
 def test_positionals_may_stand_anywhere() -> None:
-    arguments = parse_arguments(ParamsArguments, ["a1", "--scale", "mini", "a2", "--json", "--experts.top-k", "2", "a3"], "params")
+    arguments = parse_arguments(
+        ParamsArguments, ["a1", "--scale", "mini", "a2", "--json", "--experts.top-k", "2", "a3"], "params"
+    )
     assert arguments is not None
     assert arguments.presets == ("a1", "a2", "a3")
     assert (arguments.scale, arguments.json, arguments.all) == ("mini", True, False)

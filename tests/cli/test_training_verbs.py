@@ -1,4 +1,5 @@
-"""prepare, train, resume, eval and generate as a person uses them: one small run, and all that can be asked of it."""
+"""prepare, train, resume, eval and generate as a person uses them: one small run, and all that can be asked
+of it."""
 
 from __future__ import annotations
 
@@ -10,13 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from somelab.cli import train as train_verb
 from somelab.cli.main import main
 from somelab.data.tokenizer import Tokenizer
 from somelab.runs import RunFolder
-from tests.train.builders import SMALL, documents, flags_of, losses_of, write_text
+from somelab.training.session import free_folder
+from tests.training.builders import SMALL, documents, flags_of, losses_of, write_text
 
-SETTINGS = {**SMALL, "train.steps": 40, "train.learning_rate": 0.005, "train.eval_every": 20, "router.temperature": 0.3}
+SETTINGS = {
+    **SMALL,
+    "train.steps": 40,
+    "train.learning_rate": 0.005,
+    "train.eval_every": 20,
+    "router.temperature": 0.3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +90,19 @@ def test_prepare_refuses_what_train_would(capsys: pytest.CaptureFixture[str], tm
 
 
 def test_train_without_a_preset_takes_the_recipe(text: Path, tmp_path: Path) -> None:
-    assert main(["train", "--data", str(text), "--out", str(tmp_path / "run"), *flags_of({**SMALL, "train.steps": 2})]) == 0
+    assert (
+        main(
+            [
+                "train",
+                "--data",
+                str(text),
+                "--out",
+                str(tmp_path / "run"),
+                *flags_of({**SMALL, "train.steps": 2}),
+            ]
+        )
+        == 0
+    )
     folder = RunFolder.open(tmp_path / "run")
     assert folder.facts()["preset"] == "some"
     assert (folder.config().experts.reads, folder.config().experts.mixer) == ("query", True)
@@ -114,8 +133,8 @@ def test_train_ends_with_figures_a_sample_and_what_to_type_next(
     out = tmp_path / "a folder with spaces"
     said = printed(capsys, "train", "--data", text, "--out", out, *flags_of({**SMALL, "train.steps": 2}))
     final = RunFolder(out).records("metrics")[-1]
-    assert f"val_loss       {final['val_loss']:.4f}" in said
-    assert f"bits_per_byte  {final['bits_per_byte']:.4f}" in said
+    assert f"val_loss          {final['val_loss']:.4f}" in said
+    assert f"bits_per_byte     {final['bits_per_byte']:.4f}" in said
     assert "a sample: " in said
     commands = [line.strip() for line in said.splitlines() if line.startswith("  somelab ")]
     assert [command.split()[1] for command in commands] == ["generate", "eval"]
@@ -125,19 +144,35 @@ def test_train_ends_with_figures_a_sample_and_what_to_type_next(
 
 def test_short_flags_are_the_settings(capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path) -> None:
     given = {name: value for name, value in SMALL.items() if name != "train.steps"}
-    printed(capsys, "train", "--data", text, "--steps", "1", "--seed", "7", "--out", tmp_path / "run", *flags_of(given))
+    printed(
+        capsys,
+        "train",
+        "--data",
+        text,
+        "--steps",
+        "1",
+        "--seed",
+        "7",
+        "--out",
+        tmp_path / "run",
+        *flags_of(given),
+    )
     config = RunFolder(tmp_path / "run").config()
     assert (config.train.steps, config.train.minutes, config.train.seed) == (1, None, 7)
-    assert "--steps and --train.steps say the same" in complaint(capsys, "train", "--steps", "1", "--train.steps", "1")
-    assert "--data and --data.source say the same" in complaint(capsys, "train", "--data", text, "--data.source", "x")
+    assert "--steps and --train.steps are the same setting" in complaint(
+        capsys, "train", "--steps", "1", "--train.steps", "1"
+    )
+    assert "--data and --data.source are the same setting" in complaint(
+        capsys, "train", "--data", text, "--data.source", "x"
+    )
 
 
 def test_without_out_a_new_folder_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    assert train_verb.free_folder("demo-seed0") == Path("runs/demo-seed0")
+    assert free_folder("demo-seed0") == Path("runs/demo-seed0")
     for name in ("demo-seed0", "demo-seed0-2"):
         (tmp_path / "runs" / name).mkdir(parents=True)
-    assert train_verb.free_folder("demo-seed0") == Path("runs/demo-seed0-3")
+    assert free_folder("demo-seed0") == Path("runs/demo-seed0-3")
 
 
 def test_the_folder_is_named_after_preset_scale_and_seed(
@@ -159,11 +194,22 @@ def measured(capsys: pytest.CaptureFixture[str], *argv: str | Path) -> dict[str,
 def test_eval_repeats_the_last_evaluation(capsys: pytest.CaptureFixture[str], run: Path) -> None:
     final = RunFolder(run).records("metrics")[-1]
     found = measured(capsys, run)
-    for name in ("val_loss", "val_ppl", "bits_per_byte", "seed_loss", "seed_ppl", "num_tokens", "num_bytes", "layers"):
+    for name in (
+        "val_loss",
+        "val_ppl",
+        "bits_per_byte",
+        "loss_with_padding",
+        "ppl_with_padding",
+        "num_tokens",
+        "num_bytes",
+        "layers",
+    ):
         assert found[name] == final[name], name
     assert (found["step"], found["checkpoint"]) == (40, "last")
     best = measured(capsys, run, "--checkpoint", "best")
-    assert best["val_loss"] == min(r["val_loss"] for r in RunFolder(run).records("metrics") if "val_loss" in r)
+    assert best["val_loss"] == min(
+        r["val_loss"] for r in RunFolder(run).records("metrics") if "val_loss" in r
+    )
 
 
 def test_eval_for_people(capsys: pytest.CaptureFixture[str], run: Path) -> None:
@@ -200,11 +246,15 @@ def test_eval_of_other_text_uses_all_of_it_and_the_runs_tokenizer(
 
 def test_eval_at_another_length(capsys: pytest.CaptureFixture[str], run: Path, rotary: Path) -> None:
     line = complaint(capsys, "eval", run, "--seq-len", "64")
-    assert line.startswith("--seq-len = 64: is beyond the trained 32, which sinusoidal positions do not carry")
+    assert line.startswith(
+        "--seq-len = 64: is beyond the trained 32, which sinusoidal positions do not support"
+    )
     assert measured(capsys, run, "--seq-len", "16")["val_loss"] > 0
     usual, longer = measured(capsys, rotary), measured(capsys, rotary, "--seq-len", "64")
-    assert longer["val_loss"] == pytest.approx(usual["val_loss"], rel=1e-5), "documents are short: none gets more context"
-    assert longer["seed_loss"] < usual["seed_loss"], "more padding, more that is free"
+    assert longer["val_loss"] == pytest.approx(usual["val_loss"], rel=1e-5), (
+        "documents are short: none gets more context"
+    )
+    assert longer["loss_with_padding"] < usual["loss_with_padding"], "more padding, more that is free"
     assert "model.seq_len = 0" in complaint(capsys, "eval", rotary, "--seq-len", "0")
 
 
@@ -222,7 +272,9 @@ def test_generate_continues_the_prompt(capsys: pytest.CaptureFixture[str], run: 
 def test_generate_for_programs(capsys: pytest.CaptureFixture[str], run: Path) -> None:
     plain = json.loads(printed(capsys, "generate", run, "--prompt", "Ben", "--max-new-tokens", "6", "--json"))
     assert set(plain) == {"prompt", "text", "tokens"}
-    found = json.loads(printed(capsys, "generate", run, "--prompt", "Ben", "--max-new-tokens", "6", "--json", "--trace"))
+    found = json.loads(
+        printed(capsys, "generate", run, "--prompt", "Ben", "--max-new-tokens", "6", "--json", "--trace")
+    )
     assert (found["text"], found["tokens"]) == (plain["text"], plain["tokens"])
     assert found["text"].startswith("Ben")
     assert len(found["trace"]) == len(found["tokens"])
@@ -257,12 +309,24 @@ def test_a_trace_has_a_row_for_every_token(capsys: pytest.CaptureFixture[str], r
         (["--checkpoint", "first"], "there is no such checkpoint; use another one with --checkpoint last"),
     ],
 )
-def test_generate_refuses(capsys: pytest.CaptureFixture[str], run: Path, flags: list[str], words: str) -> None:
+def test_generate_refuses(
+    capsys: pytest.CaptureFixture[str], run: Path, flags: list[str], words: str
+) -> None:
     assert words in complaint(capsys, "generate", run, *flags)
 
 
-def test_a_model_without_experts_has_no_trace(capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path) -> None:
+def test_a_model_without_experts_has_no_trace(
+    capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "dense"
-    printed(capsys, "train", "--data", text, "--out", out, *flags_of({**SMALL, "train.steps": 2, "model.feed_forward": "dense"}))
+    printed(
+        capsys,
+        "train",
+        "--data",
+        text,
+        "--out",
+        out,
+        *flags_of({**SMALL, "train.steps": 2, "model.feed_forward": "dense"}),
+    )
     assert "this model routes nothing" in complaint(capsys, "generate", out, "--trace")
     assert "layer" not in printed(capsys, "eval", out)

@@ -58,7 +58,9 @@ def test_settings_are_put_in_after_the_scale(capsys: pytest.CaptureFixture[str])
 def test_a_file_can_be_scaled_and_changed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("model: {d_model: 512, num_heads: 8}\ntrain: {steps: 10}\n")
-    shown = json.loads(printed(capsys, "show", "--config", str(path), "--scale", "small", "--train.minutes", "1", "--json"))
+    shown = json.loads(
+        printed(capsys, "show", "--config", str(path), "--scale", "small", "--train.minutes", "1", "--json")
+    )
     assert shown["config"]["model"]["d_model"] == 256
     assert (shown["config"]["train"]["steps"], shown["config"]["train"]["minutes"]) == (None, 1)
 
@@ -71,13 +73,15 @@ def test_show_explains_every_setting(capsys: pytest.CaptureFixture[str]) -> None
         assert field.kind in rows[name]
         assert field.doc in rows[name]
     assert " 384 " in next(
-        line for line in printed(capsys, "show", "a1", "--fields").splitlines() if line.startswith("model.d_model")
+        line
+        for line in printed(capsys, "show", "a1", "--fields").splitlines()
+        if line.startswith("model.d_model")
     )
     entries = json.loads(printed(capsys, "show", "--fields", "--json"))
     assert [entry["name"] for entry in entries] == list(fields())
 
 
-def test_params_agree_with_the_seeds_but_for_the_known_slip(capsys: pytest.CaptureFixture[str]) -> None:
+def test_params_agree_with_the_reports_but_for_the_known_slip(capsys: pytest.CaptureFixture[str]) -> None:
     entries = json.loads(printed(capsys, "params", *COMPARED, "--json"))
     assert [entry["preset"] for entry in entries] == COMPARED
     for entry in entries:
@@ -106,7 +110,10 @@ def test_params_compare_only_what_the_seed_ran(capsys: pytest.CaptureFixture[str
 
 def test_params_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "tiny.yaml"
-    path.write_text("model: {d_model: 32, num_layers: 1, num_heads: 1, vocab_size: 512, seq_len: 32, feed_forward: none}\n")
+    path.write_text(
+        "model: {d_model: 32, num_layers: 1, num_heads: 1, vocab_size: 512, seq_len: 32, feed_forward: "
+        "none}\n"
+    )
     (entry,) = json.loads(printed(capsys, "params", "--config", str(path), "--json"))
     assert entry["preset"] == str(path)
     assert (entry["published_total"], entry["agrees"], entry["note"]) == (None, None, None)
@@ -118,5 +125,5 @@ def test_params_table(capsys: pytest.CaptureFixture[str]) -> None:
     row = next(line for line in text.splitlines() if line.startswith("a1 "))
     assert row.split()[:3] == ["a1", "419.14", "15.77"]
     assert row.split()[-1] == "yes"
-    assert "1 of 2 compared with the seeds agree to 0.01 M" in text
+    assert "1 of 2 compared with the reports agree to 0.01 M" in text
     assert "mvp-v2: 72.80M in total needs 32 experts" in text

@@ -1,4 +1,5 @@
-"""The flat list of settings: complete, documented, and described in words that match what the tree accepts."""
+"""The flat list of settings: complete, documented, and described in words that match what the tree
+accepts."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ import pytest
 
 from somelab.config import Config
 from somelab.config.couplings import ALTERNATIVES, CONSEQUENCES, implied
-from somelab.config.fields import SEED_NAMES, Field, fields, group_docs, unknown_remedy, value_of
+from somelab.config.fields import REPORT_NAMES, Field, fields, group_docs, unknown_remedy, value_of
 
 
 def test_every_setting_is_listed_once_and_documented() -> None:
@@ -57,8 +58,8 @@ def test_short_help_is_the_first_sentence_or_the_choices() -> None:
     assert plain.short(9) == "One..."
 
 
-def test_names_of_the_seeds_lead_to_ours() -> None:
-    for name, ours in SEED_NAMES.items():
+def test_names_of_the_reports_lead_to_ours() -> None:
+    for name, ours in REPORT_NAMES.items():
         assert ours in fields()
         assert name not in {field.key for field in fields().values()}
         assert unknown_remedy(f"train.{name.upper()}") == f"did you mean {ours}?"
@@ -69,7 +70,9 @@ def test_a_group_is_not_a_setting() -> None:
 
 
 def test_couplings_speak_of_real_settings_and_spare_what_is_given() -> None:
-    named = {name for row in ALTERNATIVES for name in row} | {name for name, _ in (*CONSEQUENCES, *CONSEQUENCES.values())}
+    named = {name for row in ALTERNATIVES for name in row} | {
+        name for name, _ in (*CONSEQUENCES, *CONSEQUENCES.values())
+    }
     assert named <= set(fields())
     assert implied({"train.steps": 1, "train.epochs": None}) == {"train.minutes": None}
     assert implied({"train.steps": None}) == {}

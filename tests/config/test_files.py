@@ -1,4 +1,5 @@
-"""Ways in and out of a configuration: mappings, YAML, overrides; and that each mistake is one line with a remedy."""
+"""Ways in and out of a configuration: mappings, YAML, overrides; and that each mistake is one line with a
+remedy."""
 
 from __future__ import annotations
 
@@ -36,14 +37,38 @@ def test_what_is_not_given_takes_its_default() -> None:
         ({"experts": {"top_k": True}}, "experts.top_k", True, "is not a number", "give an integer >= 1"),
         ({"experts": {"top_k": None}}, "experts.top_k", None, "cannot be null", "give an integer >= 1"),
         ({"gravity": {"alpha": -0.1}}, "gravity.alpha", -0.1, "is less than 0", "give a number >= 0"),
-        ({"gravity": {"ema_decay": 1}}, "gravity.ema_decay", 1, "is not less than 1", "give a number >= 0 and < 1"),
+        (
+            {"gravity": {"ema_decay": 1}},
+            "gravity.ema_decay",
+            1,
+            "is not less than 1",
+            "give a number >= 0 and < 1",
+        ),
         ({"gravity": {"delta": 2}}, "gravity.delta", 2, "is more than 1", "give a number >= 0 and <= 1"),
         ({"router": {"width": 0}}, "router.width", 0, "is not more than 0", "give a number > 0"),
-        ({"gravity": {"alpha": "nan"}}, "gravity.alpha", "nan", "is not a finite number", "give a number >= 0"),
-        ({"router": {"kind": "mpl"}}, "router.kind", "mpl", "is not one of its values", "choose one of none, linear, mlp"),
+        (
+            {"gravity": {"alpha": "nan"}},
+            "gravity.alpha",
+            "nan",
+            "is not a finite number",
+            "give a number >= 0",
+        ),
+        (
+            {"router": {"kind": "mpl"}},
+            "router.kind",
+            "mpl",
+            "is not one of its values",
+            "choose one of none, linear, mlp",
+        ),
         ({"model": {"bias": 3}}, "model.bias", 3, "is not true or false", "choose one of true, false, null"),
         ({"data": {"source": 3}}, "data.source", 3, "is not text", "give text"),
-        ({"train": {"betas": [0.9]}}, "train.betas", [0.9], "has too few values", "give a list of 2 numbers >= 0 and < 1"),
+        (
+            {"train": {"betas": [0.9]}},
+            "train.betas",
+            [0.9],
+            "has too few values",
+            "give a list of 2 numbers >= 0 and < 1",
+        ),
         (
             {"gravity": {"beta_layers": 3}},
             "gravity.beta_layers",
@@ -51,15 +76,27 @@ def test_what_is_not_given_takes_its_default() -> None:
             "is not a list",
             "give a list of numbers >= 0, e.g. 1,2 or [1, 2]",
         ),
-        ({"gravity": {"beta_layers": [1, -2]}}, "gravity.beta_layers.1", -2, "is less than 0", "give a list of numbers >= 0"),
-        ({"gravity": {"extra": {"mine": "x"}}}, "gravity.extra.mine", "x", "is not a number", "give a number"),
+        (
+            {"gravity": {"beta_layers": [1, -2]}},
+            "gravity.beta_layers.1",
+            -2,
+            "is less than 0",
+            "give a list of numbers >= 0",
+        ),
+        (
+            {"gravity": {"extra": {"mine": "x"}}},
+            "gravity.extra.mine",
+            "x",
+            "is not a number",
+            "give a number",
+        ),
         ({"experts": 3}, "experts", 3, "is not a group of settings", "give a mapping of names to values"),
         (
             {"router": {"gradient": False}},
             "router.gradient",
             False,
             "nothing would train the query network of router.kind = linear",
-            "set experts.reads to query, so that what experts answer trains it, or router.kind to none",
+            "set experts.reads to query, so that the experts' outputs train it, or router.kind to none",
         ),
         (
             {"experts": {"reads": "query"}, "router": {"kind": "none"}},
@@ -153,14 +190,22 @@ def test_yaml_of_every_preset_reads_back_exactly(name: str, tmp_path: Path) -> N
 def test_yaml_reads_back_whatever_the_values_are(
     source: str, alpha: float, beta_layers: list[float], extra: dict[str, float]
 ) -> None:
-    config = parse({"data": {"source": source}, "gravity": {"alpha": alpha, "beta_layers": beta_layers, "extra": extra}})
+    config = parse(
+        {"data": {"source": source}, "gravity": {"alpha": alpha, "beta_layers": beta_layers, "extra": extra}}
+    )
     assert parse(yaml.safe_load(to_yaml(config))) == config
 
 
 def test_yaml_gives_every_field_a_comment_with_help_and_origin() -> None:
     one = preset("a1")
-    lines = {line.split(":")[0].strip(): line for line in to_yaml(one.config, one).splitlines() if line.startswith("  ")}
-    assert len([line for line in to_yaml(one.config, one).splitlines() if line.startswith("  ")]) == len(fields())
+    lines = {
+        line.split(":")[0].strip(): line
+        for line in to_yaml(one.config, one).splitlines()
+        if line.startswith("  ")
+    }
+    assert len([line for line in to_yaml(one.config, one).splitlines() if line.startswith("  ")]) == len(
+        fields()
+    )
     assert lines["d_model"].split("#")[1].split(maxsplit=1) == ["stated", "Width of the residual stream (D)"]
     assert lines["eval_temperature"].split("#")[1].split()[0] == "elsewhere"
     assert lines["scoring"].split("#")[1].split()[0] == "v4"

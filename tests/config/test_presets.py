@@ -1,4 +1,4 @@
-"""The presets against the seeds' own tables: every run, field by field, and every figure."""
+"""The presets against the reports' own tables: every run, field by field, and every figure."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import pytest
 
 from somelab.config import PRESETS, preset
 from somelab.config.fields import fields, value_of
+from somelab.disk.old_names import with_new_names
 from somelab.errors import ConfigError
 
-SEED_RUNS = Path(__file__).parents[2].parent / "shared" / "seed_runs.json"
+REPORT_TABLES = Path(__file__).parents[2].parent / "shared" / "seed_runs.json"
 PUBLISHED = json.loads(files("somelab.config").joinpath("published.json").read_text(encoding="utf-8"))
-# Where the seeds' tables keep what the tree calls otherwise.
+# Where the reports' tables use another name than the tree.
 TRAINING = {
     "batch_size": "train.batch_size",
     "learning_rate": "train.learning_rate",
@@ -26,16 +27,23 @@ TRAINING = {
     "eval_temperature": "router.eval_temperature",
 }
 # In the tables, but not in the documents themselves: known from the parameter counts.
-IMPLIED = {
-    "seed 004": {"experts.init", "router.kind"},
-    "seed 002": {"router.kind"},
-}
+IMPLIED = {"report 004": {"experts.init", "router.kind"}, "report 002": {"router.kind"}}
 
 
-def seed_runs() -> dict[str, dict[str, Any]]:
-    if not SEED_RUNS.exists():
-        pytest.skip(f"the seeds' tables are not beside this repository ({SEED_RUNS})")
-    tables = json.loads(SEED_RUNS.read_text(encoding="utf-8"))
+def read_tables() -> dict[str, Any]:
+    """The tables in the words of this package; the file has the older ones."""
+    text = REPORT_TABLES.read_text(encoding="utf-8")
+    return json.loads(
+        with_new_names(text)
+        .replace("the seed gives", "the report gives")
+        .replace("the seed breaks off", "the report ends")
+    )
+
+
+def report_runs() -> dict[str, dict[str, Any]]:
+    if not REPORT_TABLES.exists():
+        pytest.skip(f"the reports' tables are not beside this repository ({REPORT_TABLES})")
+    tables = read_tables()
     return {run["name"]: run for run in [*tables["runs"], *tables["partial_runs"]]}
 
 
@@ -57,14 +65,14 @@ def dotted(key: str) -> str:
     return TRAINING.get(key) or next(name for name, field in fields().items() if field.key == key)
 
 
-def test_every_run_of_the_seeds_is_a_preset() -> None:
+def test_every_published_run_is_a_preset() -> None:
     assert set(PUBLISHED["runs"]) <= set(PRESETS)
-    assert set(seed_runs()) == set(PUBLISHED["runs"])
+    assert set(report_runs()) == set(PUBLISHED["runs"])
 
 
 @pytest.mark.parametrize("name", PUBLISHED["runs"])
 def test_a_preset_has_what_its_table_says(name: str) -> None:
-    run, one = seed_runs()[name], preset(name)
+    run, one = report_runs()[name], preset(name)
     assert one.version == run["version"]
     stated = settings_of(run)
     stated |= {dotted(key): value for key, value in run.get("stated", {}).items() if key != "same_as"}
@@ -83,7 +91,11 @@ def test_series_a_to_c_share_their_common_settings(name: str) -> None:
     assert one.config.router.eval_temperature == 0.5
     assert one.config.gravity.warmup_steps == 400
     assert one.config.train.betas == (0.9, 0.95)
-    assert (one.config.train.weight_decay, one.config.train.clip, one.config.train.warmup_fraction) == (0.1, 1.0, 0.0)
+    assert (one.config.train.weight_decay, one.config.train.clip, one.config.train.warmup_fraction) == (
+        0.1,
+        1.0,
+        0.0,
+    )
     assert one.provenance("router.eval_temperature") == "elsewhere"
     assert one.provenance("experts.top_k") == "stated"
     assert one.provenance("gravity.inertia") == "v4"
@@ -100,7 +112,9 @@ def test_published_figures_reach_the_preset(name: str) -> None:
     figures = one.published
     assert figures is not None
     assert one.source.startswith(run["source"])
-    assert {"total": figures.total, "trainable": figures.trainable} == (run["parameters"] or {"total": None, "trainable": None})
+    assert {"total": figures.total, "trainable": figures.trainable} == (
+        run["parameters"] or {"total": None, "trainable": None}
+    )
     recount = {"total": figures.recount_total, "trainable": figures.recount_trainable}
     assert recount == (run["recount"] or {"total": None, "trainable": None})
     assert (figures.steps, list(figures.epochs), figures.final, figures.note) == (
@@ -111,17 +125,21 @@ def test_published_figures_reach_the_preset(name: str) -> None:
     )
 
 
-def test_the_packaged_figures_are_those_of_the_seeds_tables() -> None:
-    for name, run in seed_runs().items():
+def test_the_packaged_figures_are_those_of_the_reports_tables() -> None:
+    for name, run in report_runs().items():
         packaged = PUBLISHED["runs"][name]
         assert packaged["parameters"] == run.get("parameters_millions")
         assert packaged["recount"] == run.get("recount_millions")
         assert packaged["steps"] == run.get("training", {}).get("steps")
-        assert (packaged["epochs"], packaged["final"], packaged["note"]) == (run.get("epochs", []), run["final"], run.get("note"))
-    assert PUBLISHED["studies"] == json.loads(SEED_RUNS.read_text(encoding="utf-8"))["studies"]
+        assert (packaged["epochs"], packaged["final"], packaged["note"]) == (
+            run.get("epochs", []),
+            run["final"],
+            run.get("note"),
+        )
+    assert PUBLISHED["studies"] == read_tables()["studies"]
 
 
-def test_the_slips_of_the_seeds_are_noted() -> None:
+def test_the_slips_of_the_reports_are_noted() -> None:
     assert "needs 32 experts, not the stated 64" in preset("mvp-v2").note
     assert preset("mvp-v2").config.experts.num_experts == 64
     for name in ("v3r-v2", "v3r-v3"):
@@ -140,7 +158,14 @@ def test_mvp_v5_has_its_rates_filled() -> None:
 
 def test_partial_runs_are_filled_from_the_v3_report() -> None:
     report = preset("v3r-v1").config
-    for name in ("v2-pro", "v3-capacity", "v3-depth-vs-width", "v3-batch-vs-sequence", "v3-orthogonal", "v3.5"):
+    for name in (
+        "v2-pro",
+        "v3-capacity",
+        "v3-depth-vs-width",
+        "v3-batch-vs-sequence",
+        "v3-orthogonal",
+        "v3.5",
+    ):
         one = preset(name)
         shape = one.config.model
         assert (shape.d_model, shape.num_layers, shape.num_heads) == (512, 10, 8)
@@ -168,7 +193,9 @@ def test_partial_runs_are_filled_from_the_v3_report() -> None:
 def test_a_variant_differs_just_in_what_it_is_about(name: str, base: str, changes: dict[str, Any]) -> None:
     one, other = preset(name), preset(base)
     differing = {
-        field: value_of(one.config, field) for field in fields() if value_of(one.config, field) != value_of(other.config, field)
+        field: value_of(one.config, field)
+        for field in fields()
+        if value_of(one.config, field) != value_of(other.config, field)
     }
     assert differing == changes
     assert one.published is None
@@ -188,7 +215,12 @@ def test_every_preset_presents_itself(name: str) -> None:
 
 def test_the_demo_is_small_and_needs_nothing() -> None:
     config = preset("demo").config
-    assert (config.model.d_model, config.model.num_layers, config.experts.num_experts, config.experts.top_k) == (128, 4, 32, 4)
+    assert (
+        config.model.d_model,
+        config.model.num_layers,
+        config.experts.num_experts,
+        config.experts.top_k,
+    ) == (128, 4, 32, 4)
     assert (config.data.source, config.train.minutes, config.train.precision) == ("builtin", 3, "fp32")
     assert (config.gravity.norm, config.gravity.delta, config.gravity.respawn) == ("clamp", 0.005, True)
 

@@ -46,13 +46,21 @@ def test_every_preset_is_valid_at_every_scale_and_never_grows(name: str) -> None
         ("micro", (96, 2, 4, 128, 2048), (16, 256, 2), (50, 5_000, 500, 16, 1)),
     ],
 )
-def test_a1_by_hand(scale: str, model: tuple[int, ...], experts: tuple[int, ...], others: tuple[int, ...]) -> None:
+def test_a1_by_hand(
+    scale: str, model: tuple[int, ...], experts: tuple[int, ...], others: tuple[int, ...]
+) -> None:
     small = scaled(preset("a1").config, scale)
     shape = small.model
     assert (shape.d_model, shape.num_layers, shape.num_heads, shape.seq_len, shape.vocab_size) == model
     assert (small.experts.num_experts, small.experts.d_ffn, small.experts.top_k) == experts
     data, train = small.data, small.train
-    assert (small.gravity.warmup_steps, data.train_subset_size, data.val_subset_size, train.batch_size, train.epochs) == others
+    assert (
+        small.gravity.warmup_steps,
+        data.train_subset_size,
+        data.val_subset_size,
+        train.batch_size,
+        train.epochs,
+    ) == others
 
 
 @pytest.mark.parametrize("scale", SMALLER)
@@ -61,7 +69,9 @@ def test_series_a_keeps_its_ratios_of_width(scale: str) -> None:
     for name in SERIES_A:
         config = preset(name).config
         small = scaled(config, scale)
-        assert Fraction(small.model.d_model, base_small.model.d_model) == Fraction(config.model.d_model, base.model.d_model)
+        assert Fraction(small.model.d_model, base_small.model.d_model) == Fraction(
+            config.model.d_model, base.model.d_model
+        )
         assert Fraction(small.model.d_model, config.model.d_model) == SCALES[scale].width
 
 
@@ -106,13 +116,14 @@ def test_a_band_shrinks_with_the_entropy_that_is_possible() -> None:
 
 
 def test_what_is_not_set_stays_so_and_steps_stay() -> None:
-    config = override(preset("a1").config, {"train.steps": 7, "data.train_subset_size": None, "train.micro_batch_size": 8})
+    config = override(
+        preset("a1").config, {"train.steps": 7, "data.train_subset_size": None, "train.micro_batch_size": 8}
+    )
     small = scaled(config, "micro")
     assert (small.train.steps, small.train.epochs, small.data.train_subset_size) == (7, None, None)
     assert small.train.micro_batch_size == 8
-    assert (
-        scaled(override(config, {"train.batch_size": 24}), "mini").train.micro_batch_size == 6
-    )  # the largest divisor of 12 up to 8
+    # The largest divisor of 12 up to 8.
+    assert scaled(override(config, {"train.batch_size": 24}), "mini").train.micro_batch_size == 6
     dense = override(preset("dense").config, {"model.d_dense": 4096})
     assert scaled(dense, "mini").model.d_dense == 1536
     assert scaled(preset("dense").config, "mini").model.d_dense is None
@@ -148,7 +159,12 @@ def test_any_configuration_can_be_scaled(
     assume(top_k <= num_experts and batch_size % micro == 0)
     config = parse(
         {
-            "model": {"d_model": d_head * num_heads, "num_heads": num_heads, "num_layers": num_layers, "seq_len": seq_len},
+            "model": {
+                "d_model": d_head * num_heads,
+                "num_heads": num_heads,
+                "num_layers": num_layers,
+                "seq_len": seq_len,
+            },
             "experts": {"num_experts": num_experts, "top_k": top_k},
             "train": {"batch_size": batch_size, "micro_batch_size": micro},
         }

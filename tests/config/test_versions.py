@@ -26,7 +26,15 @@ def test_a_version_is_its_line_of_the_table(version: str) -> None:
     config = parse(nested(version_settings(version)))
     router, gravity = config.router, config.gravity
     respawn = gravity.respawn_threshold if gravity.respawn else None
-    line = (router.scoring, gravity.usage, gravity.inertia, gravity.norm, respawn, router.kind, config.data.padding_in_loss)
+    line = (
+        router.scoring,
+        gravity.usage,
+        gravity.inertia,
+        gravity.norm,
+        respawn,
+        router.kind,
+        config.data.padding_in_loss,
+    )
     assert line == TABLE[version]
     assert config.data.layout == "pad"
     assert router.kind != "mlp" or router.width == 2

@@ -36,9 +36,15 @@ def small_layer(
     gravity: dict[str, Any] | None = None,
     **where: Any,
 ) -> SomeLayer:
-    """Eight experts of width 24, three a token, unless told otherwise."""
+    """Eight experts of width 24, three per token, unless given."""
     pool: dict[str, Any] = {"num_experts": 8, "d_ffn": 24, "top_k": 3, "init": "unit", **(experts or {})}
-    return SomeLayer(d_model, ExpertsConfig(**pool), RouterConfig(**(router or {})), GravityConfig(**(gravity or {})), **where)
+    return SomeLayer(
+        d_model,
+        ExpertsConfig(**pool),
+        RouterConfig(**(router or {})),
+        GravityConfig(**(gravity or {})),
+        **where,
+    )
 
 
 def routing_of(
@@ -47,22 +53,32 @@ def routing_of(
     gates: Sequence[Sequence[float]] | Tensor | None = None,
     raw_queries: Sequence[Sequence[float]] | Tensor | None = None,
 ) -> Routing:
-    """A routing decided by hand. Gates are even and raw queries equal the queries where they are not given."""
+    """A routing decided by hand. Gates are even and raw queries equal the queries where they are not
+    given."""
     indices_TK = torch.as_tensor(indices)
     queries_TD = torch.as_tensor(queries, dtype=torch.float32)
     gates_TK = (
-        torch.full(indices_TK.shape, 1 / indices_TK.shape[1]) if gates is None else torch.as_tensor(gates, dtype=torch.float32)
+        torch.full(indices_TK.shape, 1 / indices_TK.shape[1])
+        if gates is None
+        else torch.as_tensor(gates, dtype=torch.float32)
     )
     raw_TD = queries_TD if raw_queries is None else torch.as_tensor(raw_queries, dtype=torch.float32)
     return Routing(indices_TK, gates_TK, queries_TD, raw_TD, torch.zeros(()))
 
 
 def seen_of(
-    config: GravityConfig, num_experts: int, routing: Routing, *, counted: Sequence[bool] | None = None, centre: bool = False
+    config: GravityConfig,
+    num_experts: int,
+    routing: Routing,
+    *,
+    counted: Sequence[bool] | None = None,
+    centre: bool = False,
 ) -> RoutingStatistics:
     """The statistics of one forward pass."""
     seen = RoutingStatistics(num_experts, routing.queries_TD.shape[1], config, centre=centre)
-    seen.add_(routing, step=0, counted_T=None if counted is None else torch.tensor(counted), token_index_T=None)
+    seen.add_(
+        routing, step=0, counted_T=None if counted is None else torch.tensor(counted), token_index_T=None
+    )
     return seen
 
 
@@ -77,7 +93,13 @@ def state_of(keys: Sequence[Sequence[float]], usage: Sequence[float] | None = No
 
 
 def moment_of(
-    config: GravityConfig, state: KeyState, *, step: int = 0, progress: float = 0.0, layer: int = 0, depth: int = 1
+    config: GravityConfig,
+    state: KeyState,
+    *,
+    step: int = 0,
+    progress: float = 0.0,
+    layer: int = 0,
+    depth: int = 1,
 ) -> Moment:
     return Moment(config, layer, depth, step, progress, 0, state.keys_ED)
 
@@ -87,8 +109,17 @@ def buffers_of(layer: SomeLayer) -> dict[str, Tensor]:
     copies = {f"buffer {name}": value.clone() for name, value in layer.named_buffers()}
     copies |= {f"parameter {name}": value.detach().clone() for name, value in layer.named_parameters()}
     seen = layer.statistics
-    lists = {"pairs": seen.pairs.count, "codes": seen.pairs.code_P, "draws": seen.kept.draw_Q, "queries": seen.kept.query_QD}
-    return copies | {name: value.clone() for name, value in lists.items()} | {"step": torch.tensor(layer.keystore.step)}
+    lists = {
+        "pairs": seen.pairs.count,
+        "codes": seen.pairs.code_P,
+        "draws": seen.kept.draw_Q,
+        "queries": seen.kept.query_QD,
+    }
+    return (
+        copies
+        | {name: value.clone() for name, value in lists.items()}
+        | {"step": torch.tensor(layer.keystore.step)}
+    )
 
 
 def same_bits(first: dict[str, Tensor], second: dict[str, Tensor]) -> bool:

@@ -1,4 +1,5 @@
-"""What the tests of the core share: where a test is about the engine `native`, the compiled kernels are there."""
+"""What the tests of the core share: where a test is about the engine `native`, the compiled kernels are
+there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Knowledge Gravity written a second time, straight from SPEC sections 3 and 8: token by token, Python floats, loops.
+"""Knowledge Gravity written a second time, straight from the equations: token by token, Python floats, loops.
 It shares no line with somelab.core.gravity; the closed form there is compared with this one.
 
-A token adds its own part to every movement, so the sums n, m, S and C of the closed form are never needed here."""
+A token adds its own part to every movement, so the sums n, m, S and C of the closed form are never needed
+here."""
 
 from __future__ import annotations
 
@@ -18,20 +19,22 @@ Vector = list[float]
 
 @dataclass(frozen=True)
 class Token:
-    """One token after routing: its query, its experts (best first) with their gates, and whether it carries loss."""
+    """One token after routing: its query, its experts (best first) with their gates, and whether it carries
+    loss."""
 
     query: Vector
     experts: list[int]
     gates: list[float]
     raw_query: Vector
     counted: bool = True
-    helpfulness: list[float] = field(default_factory=list)
-    """What each expert's answer was worth."""
+    alignment: list[float] = field(default_factory=list)
+    """The merit of each expert."""
 
 
 @dataclass
 class Store:
-    """The addresses of a layer. `margins` collects how near each yes-or-no decision was to falling the other way."""
+    """The addresses of a layer. `margins` collects how near each yes-or-no decision was to falling the other
+    way."""
 
     keys: list[Vector]
     usage: list[float]
@@ -55,7 +58,7 @@ class When:
 
 @dataclass(frozen=True)
 class Sums:
-    """n, m, S, C of SPEC section 3."""
+    """n, m, S, C as the reports define them."""
 
     count: list[int]
     mass: list[float]
@@ -80,8 +83,11 @@ def gather(tokens: Iterable[Token], num_experts: int, d_model: int) -> Sums:
     return Sums(count, mass, query_sum, together)
 
 
-def one_step(store: Store, tokens: Iterable[Token], config: GravityConfig, when: When, *, centre: bool = False) -> Store:
-    """Usage, attraction, peer-pull, repulsion, cap, norm, decay, respawn (only who: `dying`), and what moves no key."""
+def one_step(
+    store: Store, tokens: Iterable[Token], config: GravityConfig, when: When, *, centre: bool = False
+) -> Store:
+    """Usage, attraction, peer-pull, repulsion, cap, norm, decay, respawn (only who: `dying`), and what moves
+    no key."""
     tokens = [token for token in tokens if token.counted]
     store = replace(store, dying=[], margins=[])
     start = [list(key) for key in store.keys]
@@ -107,7 +113,8 @@ def one_step(store: Store, tokens: Iterable[Token], config: GravityConfig, when:
         _centre(store, tokens, config)
     r = config.key_ema
     store.routing_keys = [
-        [r * old + (1 - r) * new for old, new in zip(old_key, new_key)] for old_key, new_key in zip(store.routing_keys, store.keys)
+        [r * old + (1 - r) * new for old, new in zip(old_key, new_key)]
+        for old_key, new_key in zip(store.routing_keys, store.keys)
     ]
     return store
 
@@ -137,7 +144,12 @@ def _attraction(store: Store, tokens: list[Token], config: GravityConfig) -> Non
     """Each token draws its experts towards its query by its share of a_i."""
     moved = [list(key) for key in store.keys]
     for i, key in enumerate(store.keys):
-        pulls = [(token.query, share) for token in tokens for share in [_share(token, i, config.attraction_by)] if share > 0]
+        pulls = [
+            (token.query, share)
+            for token in tokens
+            for share in [_share(token, i, config.attraction_by)]
+            if share > 0
+        ]
         weight = sum(share for _, share in pulls)
         if not pulls:
             continue
@@ -150,7 +162,8 @@ def _attraction(store: Store, tokens: list[Token], config: GravityConfig) -> Non
 
 
 def _credit(store: Store, tokens: list[Token], config: GravityConfig, when: When) -> None:
-    """Each token calls the experts that did more for it than its mean, and sends off the others; a key then turns by one step."""
+    """Each token calls the experts that did more for it than its mean, and sends off the others; a key then
+    turns by one step."""
     final = config.credit if config.credit_final is None else config.credit_final
     step = config.credit + (final - config.credit) * when.progress
     for i, key in enumerate(store.keys):
@@ -158,9 +171,9 @@ def _credit(store: Store, tokens: list[Token], config: GravityConfig, when: When
         for token in tokens:
             if i not in token.experts:
                 continue
-            mean = sum(g * a for g, a in zip(token.gates, token.helpfulness)) / sum(token.gates)
+            mean = sum(g * a for g, a in zip(token.gates, token.alignment)) / sum(token.gates)
             place = token.experts.index(i)
-            merit = token.gates[place] * (token.helpfulness[place] - mean)
+            merit = token.gates[place] * (token.alignment[place] - mean)
             wish = [w + merit * q for w, q in zip(wish, token.query)]
         along = sum(w * k for w, k in zip(wish, key)) / max(sum(k * k for k in key), 1e-20)
         aside = [w - along * k for w, k in zip(wish, key)]
@@ -181,7 +194,8 @@ def _share(token: Token, expert: int, by: str) -> float:
 
 
 def _peer_pull(store: Store, tokens: list[Token], config: GravityConfig, when: When) -> None:
-    """Every token lets each two of its experts approach; a key's pulls of one step together never pass its peers."""
+    """Every token lets each two of its experts approach; a key's pulls of one step together never pass its
+    peers."""
     final = config.beta if config.beta_final is None else config.beta_final
     beta = (config.beta + (final - config.beta) * when.progress) * entry_for(config.beta_layers, when)
     slower = min if config.inertia == "min" else max
@@ -189,7 +203,9 @@ def _peer_pull(store: Store, tokens: list[Token], config: GravityConfig, when: W
     for token in tokens:
         for i in token.experts:
             for j in token.experts:
-                if i == j or (config.pull_until_cosine is not None and _too_alike(store, i, j, config.pull_until_cosine)):
+                if i == j or (
+                    config.pull_until_cosine is not None and _too_alike(store, i, j, config.pull_until_cosine)
+                ):
                     continue
                 pulls[i].append((j, beta / (1 + slower(store.usage[i], store.usage[j]))))
     moved = [list(key) for key in store.keys]
@@ -219,7 +235,8 @@ def _repulsion(store: Store, config: GravityConfig) -> None:
             distance = length(apart)
             if i == j:
                 continue
-            # The push has a length at any distance but zero: of keys all but in one place, rounding decides where to.
+            # The push has a length at any distance but zero: of keys all but in one place, rounding decides
+            # where to.
             store.margins.append(max(distance, 1e-9) / 250)
             if distance == 0 or distance >= config.repulsion_distance:
                 continue
@@ -238,12 +255,9 @@ def _cap(store: Store, start: list[Vector], limit: float) -> None:
 def _norm(store: Store, tokens: list[Token], config: GravityConfig) -> None:
     for i, key in enumerate(store.keys):
         size = length(key)
-        restored = {
-            "unit": True,
-            "unit_used": times_chosen(tokens, i) > 0,
-            "clamp": size > 1,
-            "none": False,
-        }[config.norm]
+        restored = {"unit": True, "unit_used": times_chosen(tokens, i) > 0, "clamp": size > 1, "none": False}[
+            config.norm
+        ]
         if restored and size > 0:
             store.keys[i] = [x / size for x in key]
 

@@ -58,7 +58,10 @@ def test_auto_follows_what_is_registered(compiled: NativeKernels, monkeypatch: p
 
 
 def test_native_without_kernels_says_what_to_do() -> None:
-    with pytest.raises(ConfigError, match=r"experts\.engine = 'native': no compiled kernels are loaded; .*somelab doctor.*auto"):
+    with pytest.raises(
+        ConfigError,
+        match=r"experts\.engine = 'native': no compiled kernels are loaded; .*somelab doctor.*auto",
+    ):
         run("native", load_of())
 
 

@@ -1,5 +1,5 @@
-"""Every engine equals the oracle, outputs and gradients, whatever is trained and however skewed the routing is.
-The oracle itself equals a loop over single tokens.
+"""Every engine equals the oracle, outputs and gradients, whatever is trained and however skewed the routing
+is. The oracle itself equals a loop over single tokens.
 
 Shape letters: T tokens, D model width, E experts, K experts per token."""
 
@@ -16,7 +16,7 @@ from somelab.config import ExpertsConfig
 from somelab.core.dispatch import ENGINES
 from somelab.core.dispatch.rows import arrange
 from somelab.core.dispatch.weights import can_be_frozen
-from somelab.core.experts import ExpertPool
+from somelab.core.experts import DenseExperts
 from somelab.errors import ConfigError
 from tests.core.builders import random, tokens_of
 
@@ -81,8 +81,9 @@ CASES = {
 }
 
 
-def make_pool(case: Case, trainability: str, **settings: Any) -> ExpertPool:
-    """A pool whose biases and trained parts are away from their neutral start, so that each of them is felt."""
+def make_pool(case: Case, trainability: str, **settings: Any) -> DenseExperts:
+    """A pool whose biases and trained parts are away from their neutral start, so that each of them is
+    felt."""
     config = ExpertsConfig(
         num_experts=case.num_experts,
         top_k=case.top_k,
@@ -92,7 +93,7 @@ def make_pool(case: Case, trainability: str, **settings: Any) -> ExpertPool:
         lora_rank=3,
         **settings,
     )
-    pool = ExpertPool(D_MODEL, config, seed=0, layer=0)
+    pool = DenseExperts(D_MODEL, config, seed=0, layer=0)
     rng = random(3)
     with torch.no_grad():
         for name, weight in pool.named_parameters():
@@ -106,7 +107,9 @@ class Outcome(NamedTuple):
     gradients: dict[str, Tensor]
 
 
-def run(pool: ExpertPool, engine_name: str, case: Case, *, autocast: bool = False, naive: bool = False) -> Outcome:
+def run(
+    pool: DenseExperts, engine_name: str, case: Case, *, autocast: bool = False, naive: bool = False
+) -> Outcome:
     """Forward, and backward from a random probe. Gradients of x, the gates and all that is trained."""
     indices_TK = case.choose(case.num_experts, case.top_k)
     num_tokens = indices_TK.shape[0]
@@ -115,7 +118,9 @@ def run(pool: ExpertPool, engine_name: str, case: Case, *, autocast: bool = Fals
     pool.config = pool.config.model_copy(update={"engine": engine_name})
     pool.zero_grad()
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
-        output = token_by_token(pool, x_TD, indices_TK, gates_TK) if naive else pool(x_TD, indices_TK, gates_TK)
+        output = (
+            token_by_token(pool, x_TD, indices_TK, gates_TK) if naive else pool(x_TD, indices_TK, gates_TK)
+        )
     (output.float() * torch.randn(output.shape, generator=random(6))).sum().backward()
     gradients = {"x": x_TD.grad, "gates": gates_TK.grad}
     gradients |= {name: weight.grad for name, weight in pool.named_parameters() if weight.requires_grad}
@@ -123,7 +128,7 @@ def run(pool: ExpertPool, engine_name: str, case: Case, *, autocast: bool = Fals
     return Outcome(output.detach(), {name: g.clone() for name, g in gradients.items() if g is not None})
 
 
-def token_by_token(pool: ExpertPool, x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor) -> Tensor:
+def token_by_token(pool: DenseExperts, x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor) -> Tensor:
     """W_up (gains * gelu(W_down x + b_down)) + b_up for one token and one expert at a time, in float64."""
     outputs: list[Tensor] = []
     for x, experts, gates in zip(x_TD.double(), indices_TK.tolist(), gates_TK.double()):
@@ -142,7 +147,9 @@ def token_by_token(pool: ExpertPool, x_TD: Tensor, indices_TK: Tensor, gates_TK:
             if pool.up_EDF is not None and pool.up_bias_ED is not None:
                 answer = pool.up_EDF[e].double() @ hidden + pool.up_bias_ED[e].double()
             if pool.lora_up_in_ERF is not None and pool.lora_up_out_EDR is not None:
-                answer = answer + pool.lora_up_out_EDR[e].double() @ (pool.lora_up_in_ERF[e].double() @ hidden)
+                answer = answer + pool.lora_up_out_EDR[e].double() @ (
+                    pool.lora_up_in_ERF[e].double() @ hidden
+                )
             total = total + gate * answer
         assert isinstance(total, Tensor)
         outputs.append(total)
@@ -177,25 +184,34 @@ def test_engines_equal_the_oracle(case: Case, trainability: str, name: str) -> N
 
 @pytest.mark.parametrize("autocast", [False, True])
 @pytest.mark.parametrize(("trainability", "name"), EACH)
-def test_each_answer_can_be_had_beside_their_sum(trainability: str, name: str, autocast: bool) -> None:
-    """Room for the answers is filled with what each expert says alone, and changes nothing about the sum and its gradients."""
+def test_per_expert_outputs_are_available_beside_their_sum(
+    trainability: str, name: str, autocast: bool
+) -> None:
+    """The memory for per-expert outputs is filled, and the sum and its gradients do not change."""
     case = CASES["skewed"]
     pool = make_pool(case, trainability, engine=name)
     indices_TK = case.choose(case.num_experts, case.top_k)
-    x_TD, gates_TK = tokens_of(len(indices_TK), D_MODEL, seed=4), torch.rand(indices_TK.shape, generator=random(5)).requires_grad_()
+    x_TD, gates_TK = (
+        tokens_of(len(indices_TK), D_MODEL, seed=4),
+        torch.rand(indices_TK.shape, generator=random(5)).requires_grad_(),
+    )
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
-        answers_TKO = pool.room_for_answers(x_TD, indices_TK).fill_(torch.nan)
-        beside, without = pool(x_TD, indices_TK, gates_TK, answers_TKO), pool(x_TD, indices_TK, gates_TK)
+        outputs_TKO = pool.empty_outputs(x_TD, indices_TK).fill_(torch.nan)
+        beside, without = pool(x_TD, indices_TK, gates_TK, outputs_TKO), pool(x_TD, indices_TK, gates_TK)
         ones_T1 = torch.ones(len(x_TD), 1)
-        alone = torch.stack([pool(x_TD, chosen_T[:, None], ones_T1).detach() for chosen_T in indices_TK.T], dim=1)
-    assert not answers_TKO.requires_grad
+        alone = torch.stack(
+            [pool(x_TD, chosen_T[:, None], ones_T1).detach() for chosen_T in indices_TK.T], dim=1
+        )
+    assert not outputs_TKO.requires_grad
     assert torch.equal(beside, without)
     slopes = [torch.autograd.grad(output.float().square().sum(), gates_TK)[0] for output in (beside, without)]
     assert torch.equal(*slopes)
     for seed in (6, 7):
         wanted_TD = tokens_of(len(x_TD), D_MODEL, seed=seed)
         direct_TK = (alone.float() * wanted_TD[:, None]).sum(dim=2)
-        assert (pool.helpfulness(answers_TKO, wanted_TD) - direct_TK).norm() < (2e-2 if autocast else 2e-6) * direct_TK.norm()
+        assert (pool.alignment(outputs_TKO, wanted_TD) - direct_TK).norm() < (
+            2e-2 if autocast else 2e-6
+        ) * direct_TK.norm()
 
 
 @pytest.mark.parametrize("storage", ["float32", "bfloat16"])
@@ -220,8 +236,9 @@ def test_bf16_storage_with_fp32_compute_is_exact_to_fp32(name: str) -> None:
 
 @pytest.mark.parametrize("autocast", [False, True])
 @pytest.mark.parametrize(("trainability", "name"), EACH)
-def test_no_tokens_give_no_answers_and_zero_gradients(trainability: str, name: str, autocast: bool) -> None:
-    """A rank may be left without tokens: its backward still has to reach every trained weight, as DDP waits for them."""
+def test_no_tokens_give_no_outputs_and_zero_gradients(trainability: str, name: str, autocast: bool) -> None:
+    """A rank may be left without tokens: its backward still has to reach every trained weight, as DDP waits
+    for them."""
     pool = make_pool(CASES["uniform"], trainability, engine=name)
     x_TD, gates_TK = torch.zeros(0, D_MODEL, requires_grad=True), torch.zeros(0, 3, requires_grad=True)
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
@@ -273,15 +290,22 @@ def test_engines_for_frozen_experts_refuse_trained_ones(trainability: str, name:
 
 def test_grouped_mm_names_the_widths_that_it_cannot_do() -> None:
     config = ExpertsConfig(num_experts=4, d_ffn=20, top_k=2, engine="grouped_mm")
-    pool = ExpertPool(16, config, seed=0, layer=0)
-    with pytest.raises(ConfigError, match=r"experts\.engine = 'grouped_mm'.*d_ffn = 20 must be multiples of 8; .*grouped"):
+    pool = DenseExperts(16, config, seed=0, layer=0)
+    with pytest.raises(
+        ConfigError, match=r"experts\.engine = 'grouped_mm'.*d_ffn = 20 must be multiples of 8; .*grouped"
+    ):
         pool(torch.zeros(2, 16), torch.tensor([[0, 1], [1, 2]]), torch.ones(2, 2))
 
 
-@pytest.mark.parametrize(("trainability", "name"), [case for case in EACH_FAST if case[0] in ("frozen", "readout")])
+@pytest.mark.parametrize(
+    ("trainability", "name"), [case for case in EACH_FAST if case[0] in ("frozen", "readout")]
+)
 @pytest.mark.parametrize(("x_needs", "gates_need"), [(True, False), (False, True), (False, False)])
-def test_gradients_may_be_wanted_for_one_input_only(name: str, trainability: str, x_needs: bool, gates_need: bool) -> None:
-    """Tokens without gradient (a first layer that is not trained), gates without (one expert), or neither (generation)."""
+def test_gradients_may_be_wanted_for_one_input_only(
+    name: str, trainability: str, x_needs: bool, gates_need: bool
+) -> None:
+    """Tokens without gradient (a first layer that is not trained), gates without (one expert), or neither
+    (generation)."""
     case = CASES["skewed"]
     pool = make_pool(case, trainability, engine=name)
     whole = run(pool, name, case)
@@ -294,7 +318,10 @@ def test_gradients_may_be_wanted_for_one_input_only(name: str, trainability: str
         torch.testing.assert_close(pool(x_TD, indices_TK, gates_TK), whole.output, rtol=0, atol=1e-6)
     if x_needs or gates_need:
         (output * torch.randn(output.shape, generator=random(6))).sum().backward()
-    for needs, value, wanted in ((x_needs, x_TD, whole.gradients["x"]), (gates_need, gates_TK, whole.gradients["gates"])):
+    for needs, value, wanted in (
+        (x_needs, x_TD, whole.gradients["x"]),
+        (gates_need, gates_TK, whole.gradients["gates"]),
+    ):
         assert (value.grad is not None) == needs
         if value.grad is not None:
             torch.testing.assert_close(value.grad, wanted, rtol=1e-5, atol=1e-5)

@@ -1,4 +1,4 @@
-"""A frozen pool is a function of its recipe: the same bits in any block size, thread or process.
+"""A frozen pool is a function of its origin: the same bits in any block size, thread or process.
 
 Shape letters: D model width, F expert hidden width, E experts."""
 
@@ -13,19 +13,19 @@ import pytest
 import torch
 
 from somelab.config import ExpertsConfig
-from somelab.core.experts import ExpertPool
-from somelab.core.initialisers import INITIALISERS
+from somelab.core.experts import DenseExperts
+from somelab.core.experts.initialisers import INITIALISERS
 from tests.core.builders import same_bits
 
 NUM_EXPERTS, D_MODEL, D_FFN = 7, 12, 20
 
 
-def make_pool(init: str = "default", *, seed: int = 3, layer: int = 1, **settings: Any) -> ExpertPool:
+def make_pool(init: str = "default", *, seed: int = 3, layer: int = 1, **settings: Any) -> DenseExperts:
     whole: dict[str, Any] = {"num_experts": NUM_EXPERTS, "d_ffn": D_FFN, "top_k": 2, "init": init, **settings}
-    return ExpertPool(D_MODEL, ExpertsConfig(**whole), seed=seed, layer=layer)
+    return DenseExperts(D_MODEL, ExpertsConfig(**whole), seed=seed, layer=layer)
 
 
-def spoil_(pool: ExpertPool) -> None:
+def spoil_(pool: DenseExperts) -> None:
     with torch.no_grad():
         for _, weight in pool.drawn_weights():
             weight.fill_(9.0)
@@ -56,18 +56,24 @@ def test_a_block_touches_its_own_experts_only() -> None:
 
 PRINT_DIGESTS = """
 from somelab.config import ExpertsConfig
-from somelab.core.experts import ExpertPool
+from somelab.core.experts import DenseExperts
 for init in ("default", "orthogonal", "sparse", "unit"):
     for storage in ("float32", "bfloat16"):
         config = ExpertsConfig(num_experts=7, d_ffn=20, top_k=2, init=init, storage=storage)
-        print(ExpertPool(12, config, seed=3, layer=1).digest())
+        print(DenseExperts(12, config, seed=3, layer=1).digest())
 """
 
 
 def test_another_process_draws_the_same_pool() -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "2", "PYTHONHASHSEED": "77"}
-    process = subprocess.run([sys.executable, "-c", PRINT_DIGESTS], capture_output=True, text=True, check=True, env=environment)
-    here = [make_pool(init, storage=storage).digest() for init in INITIALISERS for storage in ("float32", "bfloat16")]
+    process = subprocess.run(
+        [sys.executable, "-c", PRINT_DIGESTS], capture_output=True, text=True, check=True, env=environment
+    )
+    here = [
+        make_pool(init, storage=storage).digest()
+        for init in INITIALISERS
+        for storage in ("float32", "bfloat16")
+    ]
     assert process.stdout.split() == here
     assert len(set(here)) == 8
 
@@ -79,7 +85,7 @@ def test_the_number_of_threads_does_not_matter(init: str) -> None:
     before, digests = torch.get_num_threads(), set[str]()
     for num_threads in (1, 2, 3):
         torch.set_num_threads(num_threads)
-        digests.add(ExpertPool(256, config, seed=0, layer=0).digest())
+        digests.add(DenseExperts(256, config, seed=0, layer=0).digest())
         assert torch.get_num_threads() == num_threads
     torch.set_num_threads(before)
     assert len(digests) == 1
@@ -107,7 +113,7 @@ def test_exchanged_experts_change_the_digest() -> None:
 
 
 @pytest.mark.parametrize("change", [{"seed": 4}, {"layer": 2}, {"init": "unit"}])
-def test_the_recipe_decides(change: dict[str, Any]) -> None:
+def test_the_origin_decides(change: dict[str, Any]) -> None:
     assert make_pool(**change).digest() != make_pool().digest()
 
 
@@ -135,9 +141,13 @@ def test_what_is_trained_does_not_change_what_is_drawn() -> None:
 
 @pytest.mark.parametrize("trainability", ["gains", "lora"])
 def test_what_is_trained_starts_neutral(trainability: str) -> None:
-    """Gains of 1 and LoRA's zero factor leave the frozen pool's answers as they were."""
+    """Gains of 1 and LoRA's zero factor do not change the frozen pool's outputs."""
     frozen, pool = make_pool(), make_pool(trainability=trainability)
-    x_TD, indices_TK, gates_TK = torch.randn(5, D_MODEL), torch.arange(10).view(5, 2) % NUM_EXPERTS, torch.rand(5, 2)
+    x_TD, indices_TK, gates_TK = (
+        torch.randn(5, D_MODEL),
+        torch.arange(10).view(5, 2) % NUM_EXPERTS,
+        torch.rand(5, 2),
+    )
     assert torch.equal(pool(x_TD, indices_TK, gates_TK), frozen(x_TD, indices_TK, gates_TK))
 
 
@@ -189,7 +199,9 @@ def test_a_narrow_copy_follows_what_it_was_made_from() -> None:
     assert float(after.down_EFD.min()) == 9.0
 
 
-@pytest.mark.parametrize("settings", [{"storage": "bfloat16"}, {"trainability": "full"}, {"trainability": "lora"}])
+@pytest.mark.parametrize(
+    "settings", [{"storage": "bfloat16"}, {"trainability": "full"}, {"trainability": "lora"}]
+)
 def test_no_copy_where_it_would_cost_memory_or_lose_gradients(settings: dict[str, Any]) -> None:
     pool = make_pool(**settings)
     for dtype in (torch.float32, torch.bfloat16):

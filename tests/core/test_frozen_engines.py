@@ -1,5 +1,5 @@
-"""The engines for frozen experts, whatever they are given: they equal the oracle in fp32, and in bf16 they are no further from the
-truth than the oracle is in bf16. And nothing of one call leaks into another.
+"""The engines for frozen experts, whatever they are given: they equal the oracle in fp32, and in bf16 they
+are no further from the truth than the oracle is in bf16. And nothing of one call leaks into another.
 
 Shape letters: T tokens, D model width, F hidden width, E experts, K experts per token."""
 
@@ -67,7 +67,7 @@ def load_of(
 
 
 def run(name: str, load: Load, dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor, Tensor]:
-    """The answers, and the gradients of tokens and gates."""
+    """The outputs, and the gradients of tokens and gates."""
     x_TD, gates_TK = load.x_TD.to(dtype, copy=True).requires_grad_(), load.gates_TK.clone().requires_grad_()
     output = ENGINES[name](x_TD, load.indices_TK, gates_TK, load.weights)
     return output.detach(), *torch.autograd.grad(output, (x_TD, gates_TK), load.grad_TO.to(output.dtype))
@@ -113,18 +113,25 @@ def test_in_fp32_they_are_the_oracle(load: Load, compiled: NativeKernels) -> Non
 
 @given(load=loads([33, 64, 65, 130], [16, 24, 33], [15, 40, 48]))
 @settings(max_examples=30)
-def test_in_bf16_they_are_as_near_to_the_truth_as_the_oracle_is_in_bf16(load: Load, compiled: NativeKernels) -> None:
+def test_in_bf16_they_are_as_near_to_the_truth_as_the_oracle_is_in_bf16(
+    load: Load, compiled: NativeKernels
+) -> None:
     """The truth: the same bf16 tokens, weights and gradient, computed in fp32."""
     register_(compiled)
     try:
-        rounded = load.weights._replace(**{k: v.bfloat16().float() for k, v in load.weights._asdict().items() if v is not None})
-        exact = load._replace(x_TD=load.x_TD.bfloat16().float(), weights=rounded, grad_TO=load.grad_TO.bfloat16().float())
+        rounded = load.weights._replace(
+            **{k: v.bfloat16().float() for k, v in load.weights._asdict().items() if v is not None}
+        )
+        exact = load._replace(
+            x_TD=load.x_TD.bfloat16().float(), weights=rounded, grad_TO=load.grad_TO.bfloat16().float()
+        )
         truth = run("reference", exact)
         slow = [distance(got, right) for got, right in zip(run("reference", load, torch.bfloat16), truth)]
         for name in NAMES:
             if fits(name, load):
                 for got, right, error in zip(run(name, load, torch.bfloat16), truth, slow):
-                    # Torch rounds each term of the gate's gradient to bf16, where autograd's product with an fp32 gate does not.
+                    # Torch rounds each term of the gate's gradient to bf16, where autograd's product with an
+                    # fp32 gate does not.
                     assert distance(got, right) < 2 * error + 1e-3, name
     finally:
         register_(None)
@@ -211,7 +218,7 @@ def test_more_pairs_than_a_block_holds(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_expert_may_be_named_twice(name: str) -> None:
-    """No router does that; if one did, the answer would count twice, as it does for the oracle."""
+    """No router does that; if one did, the output would count twice, as it does for the oracle."""
     load = load_of()
     load = load._replace(indices_TK=load.indices_TK[:, :1].repeat(1, 2))
     for got, right in zip(run(name, load), run("reference", load)):

@@ -28,7 +28,8 @@ def make_store(**settings: Any) -> KeyStore:
 
 
 def one_step_(store: KeyStore, seed: int = 0, num_tokens: int = 12) -> tuple[GravityReport, Tensor]:
-    """A step in which random unit queries choose among experts 0 to 3. Returns what happened, and the queries."""
+    """A step in which random unit queries choose among experts 0 to 3. Returns what happened, and the
+    queries."""
     rng = random(seed)
     queries_TD = torch.nn.functional.normalize(torch.randn(num_tokens, D_MODEL, generator=rng), dim=1)
     indices_TK = torch.rand(num_tokens, 4, generator=rng).topk(2, dim=1).indices
@@ -39,7 +40,14 @@ def one_step_(store: KeyStore, seed: int = 0, num_tokens: int = 12) -> tuple[Gra
     return report, queries_TD
 
 
-SHRINKING: dict[str, Any] = {**QUIET, "decay": True, "delta": 0.2, "theta": 0.01, "theta_percentile": None, "warmup_steps": 0}
+SHRINKING: dict[str, Any] = {
+    **QUIET,
+    "decay": True,
+    "delta": 0.2,
+    "theta": 0.01,
+    "theta_percentile": None,
+    "warmup_steps": 0,
+}
 
 
 def lengths_after(num_steps: int, norm: str) -> list[Tensor]:
@@ -53,7 +61,8 @@ def lengths_after(num_steps: int, norm: str) -> list[Tensor]:
 
 def test_under_unit_the_next_step_undoes_decay() -> None:
     for length_E in lengths_after(4, "unit"):
-        torch.testing.assert_close(length_E[IDLE], torch.tensor([0.8, 0.8]))  # never less: the immortal expert
+        # Never less: the immortal expert.
+        torch.testing.assert_close(length_E[IDLE], torch.tensor([0.8, 0.8]))
         torch.testing.assert_close(length_E[:4], torch.ones(4))
 
 
@@ -113,7 +122,9 @@ def test_respawn_noise_is_a_setting() -> None:
     store = make_store(**PHOENIX, respawn_noise=0.0)
     store.keys_ED[4] *= 0.01
     _, queries_TD = one_step_(store)
-    torch.testing.assert_close(torch.cdist(store.keys_ED[4:5], queries_TD).min(), torch.tensor(0.0), rtol=0, atol=1e-5)
+    torch.testing.assert_close(
+        torch.cdist(store.keys_ED[4:5], queries_TD).min(), torch.tensor(0.0), rtol=0, atol=1e-5
+    )
 
 
 def test_rebirth_repeats_and_differs_by_seed() -> None:
@@ -128,11 +139,13 @@ def test_rebirth_repeats_and_differs_by_seed() -> None:
 
 
 def test_every_step_draws_noise_of_its_own() -> None:
-    """The same query of the same place, reborn at in two steps: the noise tells the two keys apart."""
+    """Two keys respawned at the same query in two steps: the noise separates them."""
     config = GravityConfig(**PHOENIX)
     state = state_of([[1.0, 0.0], [0.0, 0.01]])
     seen = seen_of(config, 2, routing_of([[0]], [[0.6, 0.8]]))
-    first, second, again = (respawn(state, seen, moment_of(config, state, step=step)).keys_ED[1] for step in (3, 4, 3))
+    first, second, again = (
+        respawn(state, seen, moment_of(config, state, step=step)).keys_ED[1] for step in (3, 4, 3)
+    )
     assert not torch.equal(first, second)
     assert torch.equal(first, again)
 
@@ -160,7 +173,9 @@ def test_uncounted_tokens_do_not_offer_a_place_to_be_reborn() -> None:
     state = state_of([[1.0, 0.0], [0.0, 0.01]])
     routing = routing_of([[0], [0], [0]], [[1.0, 0.0], [0.6, 0.8], [0.0, -1.0]])
     seen = seen_of(config, 2, routing, counted=[False, True, False])
-    torch.testing.assert_close(respawn(state, seen, moment_of(config, state)).keys_ED[1], torch.tensor([0.6, 0.8]))
+    torch.testing.assert_close(
+        respawn(state, seen, moment_of(config, state)).keys_ED[1], torch.tensor([0.6, 0.8])
+    )
 
 
 def test_a_reborn_key_is_found_at_once_under_key_ema() -> None:
@@ -171,7 +186,8 @@ def test_a_reborn_key_is_found_at_once_under_key_ema() -> None:
 
 
 def test_the_early_rate_of_attraction_is_capped() -> None:
-    """At r = 0.995 the first step has u = 0.005 n: for many tokens alpha n / (1 + u) tends to alpha / (1 - r) = 3."""
+    """At r = 0.995 the first step has u = 0.005 n: for many tokens alpha n / (1 + u) tends to alpha / (1 - r)
+    = 3."""
     config = GravityConfig(alpha=0.015, ema_decay=0.995)
     state = state_of([[1.0, 0.0], [0.0, 1.0]], [0.005 * 100_000, 0.0])
     seen = seen_of(config, 2, routing_of([[0]], [[0.0, 1.0]]))
@@ -179,7 +195,8 @@ def test_the_early_rate_of_attraction_is_capped() -> None:
     seen.pull_weight_E.mul_(100_000)
     seen.pull_sum_ED.mul_(100_000)
     after = attraction(state, seen, moment_of(config, state))
-    torch.testing.assert_close(after.keys_ED, torch.tensor([[0.0, 1.0], [0.0, 1.0]]))  # lands on the query, not at (-2, 3)
+    # Lands on the query, not at (-2, 3).
+    torch.testing.assert_close(after.keys_ED, torch.tensor([[0.0, 1.0], [0.0, 1.0]]))
 
 
 @pytest.mark.parametrize("name", ["attraction", "peer_pull", "decay", "respawn"])
@@ -225,7 +242,12 @@ def test_frozen_layers_keep_their_keys_and_count_their_use() -> None:
 
 @pytest.mark.parametrize(
     ("values", "num_layers", "wanted"),
-    [((1,), 3, [1, 1, 1]), ((1, 2), 4, [1, 1, 2, 2]), ((1, 2), 5, [1, 1, 1, 2, 2]), ((1, 2, 3), 6, [1, 1, 2, 2, 3, 3])],
+    [
+        ((1,), 3, [1, 1, 1]),
+        ((1, 2), 4, [1, 1, 2, 2]),
+        ((1, 2), 5, [1, 1, 1, 2, 2]),
+        ((1, 2, 3), 6, [1, 1, 2, 2, 3, 3]),
+    ],
 )
 def test_values_over_the_depth(values: tuple[int, ...], num_layers: int, wanted: list[int]) -> None:
     assert [by_depth(values, layer, num_layers) for layer in range(num_layers)] == wanted

@@ -2,7 +2,8 @@
 
 Unless a test says otherwise: keys (1, 0), (0, 1), (-1, 0); two tokens, both routed to experts 0 and 1:
     query (0.6, 0.8) with gates 0.75, 0.25        query (1, 0) with gates 0.5, 0.5
-so n = (2, 2, 0), m = (1.25, 0.75, 0), S_0 = S_1 = (1.6, 0.8), C_01 = C_10 = 2. Usage before the step: (2, 0, 4)."""
+so n = (2, 2, 0), m = (1.25, 0.75, 0), S_0 = S_1 = (1.6, 0.8), C_01 = C_10 = 2.
+Usage before the step: (2, 0, 4)."""
 
 from __future__ import annotations
 
@@ -94,7 +95,9 @@ def test_attraction_by_all() -> None:
 
 def test_attraction_by_the_winner() -> None:
     # Expert 0 comes first for both tokens, so it alone moves, as above.
-    check(after_attraction(alpha=0.3, attraction_by="winner").keys_ED, [[0.96, 0.08], [0.0, 1.0], [-1.0, 0.0]])
+    check(
+        after_attraction(alpha=0.3, attraction_by="winner").keys_ED, [[0.96, 0.08], [0.0, 1.0], [-1.0, 0.0]]
+    )
 
 
 def test_attraction_by_gate() -> None:
@@ -102,23 +105,30 @@ def test_attraction_by_gate() -> None:
     #   a = 0.3 * 1.25 / 3 = 0.125: (1, 0) + 0.125 (-0.24, 0.48) = (0.97, 0.06)
     # Expert 1: weight 0.75, sum 0.25 (0.6, 0.8) + 0.5 (1, 0) = (0.65, 0.2), a = 0.3 * 0.75 / 2 = 0.1125;
     #   (0, 1) + 0.1125 (0.65 / 0.75, 0.2 / 0.75 - 1) = (0.0975, 1 - 0.0825)
-    check(after_attraction(alpha=0.3, attraction_by="gate").keys_ED, [[0.97, 0.06], [0.0975, 0.9175], [-1.0, 0.0]])
+    check(
+        after_attraction(alpha=0.3, attraction_by="gate").keys_ED,
+        [[0.97, 0.06], [0.0975, 0.9175], [-1.0, 0.0]],
+    )
 
 
 def test_attraction_is_capped_at_one() -> None:
-    # alpha 30 would give a_0 = 20: without the cap the key would fly past its queries. With it, it lands on their mean.
+    # alpha 30 would give a_0 = 20: without the cap the key would fly past its queries. With it, it lands on
+    # their mean.
     check(after_attraction(alpha=30.0).keys_ED, [[0.8, 0.4], [0.8, 0.4], [-1.0, 0.0]])
 
 
 def test_the_floor_lifts_chosen_keys_only() -> None:
-    # alpha 0.3 gives 0.2 and 0.3; a floor of 0.25 lifts the first: (1, 0) + 0.25 (-0.2, 0.4). Key 2 was not chosen.
+    # alpha 0.3 gives 0.2 and 0.3; a floor of 0.25 lifts the first: (1, 0) + 0.25 (-0.2, 0.4). Key 2 was not
+    # chosen.
     check(after_attraction(alpha=0.3, alpha_floor=0.25).keys_ED, [[0.95, 0.1], [0.24, 0.82], [-1.0, 0.0]])
 
 
 def after_pull(*, progress: float = 0.0, layer: int = 0, depth: int = 1, **settings: Any) -> KeyState:
     config = GravityConfig(**settings)
     state = state_of(KEYS, USAGE)
-    return peer_pull(state, step_seen(config), moment_of(config, state, progress=progress, layer=layer, depth=depth))
+    return peer_pull(
+        state, step_seen(config), moment_of(config, state, progress=progress, layer=layer, depth=depth)
+    )
 
 
 def test_peer_pull_slowed_by_the_more_used() -> None:
@@ -137,9 +147,9 @@ def test_peer_pull_is_capped_at_the_peer() -> None:
 
 
 def test_the_cap_is_on_a_keys_whole_pull() -> None:
-    # One token that chose all three, u = 0: W = 0.8 for each pair, 1.6 for each row, so 0.5 each after the cap.
-    # k_0 = (1, 0) + 0.5 ((0, 1) - (1, 0)) + 0.5 ((-1, 0) - (1, 0)) = (-0.5, 0.5)
-    # k_1 = (0, 1) + 0.5 (1, -1) + 0.5 (-1, -1) = (0, 0); k_2 = (-1, 0) + 0.5 (2, 0) + 0.5 (1, 1) = (0.5, 0.5)
+    # One token that chose all three, u = 0: W = 0.8 for each pair, 1.6 for each row, so 0.5 each after the
+    # cap. k_0 = (1, 0) + 0.5 ((0, 1) - (1, 0)) + 0.5 ((-1, 0) - (1, 0)) = (-0.5, 0.5) k_1 = (0, 1) + 0.5 (1,
+    # -1) + 0.5 (-1, -1) = (0, 0); k_2 = (-1, 0) + 0.5 (2, 0) + 0.5 (1, 1) = (0.5, 0.5)
     config = GravityConfig(beta=0.8)
     state = state_of(KEYS)
     seen = seen_of(config, 3, routing_of([[0, 1, 2]], [[1.0, 0.0]]))
@@ -155,7 +165,13 @@ def test_peer_pull_stops_above_a_cosine(limit: float, pulls: bool) -> None:
 
 def test_beta_follows_the_run_and_the_depth() -> None:
     # From 0.15 to 0.05 half-way: 0.1, W = 0.2 / 3; times 0.75 in the second half of four layers: W = 0.05.
-    scaled: dict[str, Any] = {"beta": 0.15, "beta_final": 0.05, "beta_layers": (1.0, 0.75), "progress": 0.5, "depth": 4}
+    scaled: dict[str, Any] = {
+        "beta": 0.15,
+        "beta_final": 0.05,
+        "beta_layers": (1.0, 0.75),
+        "progress": 0.5,
+        "depth": 4,
+    }
     check(after_pull(layer=1, **scaled).keys_ED[0], [1 - 0.2 / 3, 0.2 / 3])
     check(after_pull(layer=2, **scaled).keys_ED[0], [0.95, 0.05])
 
@@ -167,7 +183,8 @@ def test_beta_may_rise_from_nothing() -> None:
 
 def test_repulsion() -> None:
     # Keys 0.3 apart, reach 0.5: each is pushed by 0.2 * (1 - 0.3 / 0.5) = 0.08 along the line between them.
-    # The third key is 0.4 from the second, on its other side: 0.2 * (1 - 0.4 / 0.5) = 0.04. First and third: 0.7, too far.
+    # The third key is 0.4 from the second, on its other side: 0.2 * (1 - 0.4 / 0.5) = 0.04. First and third:
+    # 0.7, too far.
     config = GravityConfig(repulsion=0.2, repulsion_distance=0.5)
     state = state_of([[0.0, 1.0], [0.3, 1.0], [0.7, 1.0]])
     after = repulsion(state, step_seen(config), moment_of(config, state))
@@ -177,15 +194,22 @@ def test_repulsion() -> None:
 def test_keys_in_one_place_do_not_repel() -> None:
     config = GravityConfig(repulsion=0.2)
     state = state_of([[0.6, 0.8], [0.6, 0.8], [-1.0, 0.0]])
-    check(repulsion(state, step_seen(config), moment_of(config, state)).keys_ED, [[0.6, 0.8], [0.6, 0.8], [-1.0, 0.0]])
+    check(
+        repulsion(state, step_seen(config), moment_of(config, state)).keys_ED,
+        [[0.6, 0.8], [0.6, 0.8], [-1.0, 0.0]],
+    )
 
 
 def test_step_cap() -> None:
-    # (1, 0) -> (1.3, 0.4) is a step of 0.5; capped at 0.1 a fifth of it is left. A step of 0.05 is short enough.
+    # (1, 0) -> (1.3, 0.4) is a step of 0.5; capped at 0.1 a fifth of it is left. A step of 0.05 is short
+    # enough.
     config = GravityConfig(max_step=0.1)
     start = state_of(KEYS)
     moved = state_of([[1.3, 0.4], [0.0, 1.05], [-1.0, 0.0]])
-    check(step_cap(moved, step_seen(config), moment_of(config, start)).keys_ED, [[1.06, 0.08], [0.0, 1.05], [-1.0, 0.0]])
+    check(
+        step_cap(moved, step_seen(config), moment_of(config, start)).keys_ED,
+        [[1.06, 0.08], [0.0, 1.05], [-1.0, 0.0]],
+    )
 
 
 @pytest.mark.parametrize(
@@ -208,7 +232,8 @@ def test_norm(policy: str, wanted: list[list[float]]) -> None:
     ("settings", "theta", "weak"),
     [
         ({"theta": 3.0, "theta_percentile": None}, 3.0, [True, False, True]),  # 3 is not below 3
-        ({"theta_percentile": 0.25}, 3.5, [True, False, True]),  # of (3, 5): 3 + 0.25 * 2; the zero does not count
+        # Of (3, 5): 3 + 0.25 * 2; the zero does not count.
+        ({"theta_percentile": 0.25}, 3.5, [True, False, True]),
         ({"theta_percentile": 0.0}, 3.0, [True, False, False]),
         ({"theta_percentile": 1.0}, 5.0, [True, False, True]),
     ],
@@ -226,7 +251,10 @@ def test_decay(settings: dict[str, Any], theta: float, weak: list[bool]) -> None
 def test_the_threshold_is_not_below_itself() -> None:
     config = GravityConfig(delta=0.25, warmup_steps=0, theta=2.0, theta_percentile=None)
     state = state_of(KEYS, [2.0, 1.9, 2.1])
-    check(decay(state, step_seen(config), moment_of(config, state)).keys_ED, [[1.0, 0.0], [0.0, 0.75], [-1.0, 0.0]])
+    check(
+        decay(state, step_seen(config), moment_of(config, state)).keys_ED,
+        [[1.0, 0.0], [0.0, 0.75], [-1.0, 0.0]],
+    )
 
 
 def test_a_pool_without_any_use_does_not_decay() -> None:
@@ -260,18 +288,29 @@ def test_smoothing() -> None:
     config = GravityConfig(key_ema=0.75)
     state = state_of(KEYS)
     moved = KeyState(**{**vars(state), "keys_ED": torch.tensor([[1.0, 0.4], [0.0, 1.0], [-1.0, 0.0]])})
-    check(smoothing(moved, step_seen(config), moment_of(config, state)).routing_keys_ED, [[1.0, 0.1], [0.0, 1.0], [-1.0, 0.0]])
+    check(
+        smoothing(moved, step_seen(config), moment_of(config, state)).routing_keys_ED,
+        [[1.0, 0.1], [0.0, 1.0], [-1.0, 0.0]],
+    )
 
 
 def test_a_whole_step_in_order() -> None:
     # r = 0.5 and usage (2, 0, 4) before: u = (2, 1, 2) for every later rule.
     # attraction, alpha 0.3: (0.96, 0.08), (0.24, 0.82), (-1, 0)
-    # peer-pull, beta 0.15, max: W = 0.1: k_0 += 0.1 (-0.72, 0.74), k_1 += 0.1 (0.72, -0.74): (0.888, 0.154), (0.312, 0.746)
+    # peer-pull, beta 0.15, max: W = 0.1: k_0 += 0.1 (-0.72, 0.74), k_1 += 0.1 (0.72, -0.74):
+    #   (0.888, 0.154), (0.312, 0.746)
     # norm: lengths sqrt(0.788544 + 0.023716) = 0.9012547 and sqrt(0.097344 + 0.556516) = 0.8086161
     #   (0.9852930, 0.1708729), (0.3858444, 0.9225638), (-1, 0)
     # decay, theta 1.5, delta 0.1: only u_1 = 1 is below: (0.3472599, 0.8303074)
     config = GravityConfig(
-        alpha=0.3, beta=0.15, ema_decay=0.5, theta=1.5, theta_percentile=None, delta=0.1, warmup_steps=0, norm="unit"
+        alpha=0.3,
+        beta=0.15,
+        ema_decay=0.5,
+        theta=1.5,
+        theta_percentile=None,
+        delta=0.1,
+        warmup_steps=0,
+        norm="unit",
     )
     state = state_of(KEYS, [2.0, 0.0, 4.0])
     after = apply_rules(state, step_seen(config), moment_of(config, state))

@@ -1,4 +1,4 @@
-"""Each initialiser keeps its law, and the sizes of answers that SPEC section 5 measured come out.
+"""Each initialiser keeps its distribution and gives the measured output sizes.
 
 Shape letters: T tokens, D model width, F expert hidden width, E experts."""
 
@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from somelab.config import ExpertsConfig
-from somelab.core.experts import ExpertPool
-from somelab.core.initialisers import GELU_SECOND_MOMENT, INITIALISERS
+from somelab.core.experts import DenseExperts
+from somelab.core.experts.initialisers import GELU_SECOND_MOMENT, INITIALISERS
 from tests.core.builders import random, tokens_of
 
 WIDTHS = [(96, 160), (160, 96), (33, 7)]
@@ -71,25 +71,25 @@ def test_sparse_zeros_fall_anywhere() -> None:
 
 
 @pytest.mark.parametrize(("d_model", "d_ffn"), [(128, 512), (384, 256)])
-def test_unit_answers_have_the_size_of_the_token(d_model: int, d_ffn: int) -> None:
+def test_unit_outputs_have_the_size_of_the_token(d_model: int, d_ffn: int) -> None:
     config = ExpertsConfig(num_experts=8, d_ffn=d_ffn, top_k=1, init="unit")
-    pool = ExpertPool(d_model, config, seed=0, layer=0)
+    pool = DenseExperts(d_model, config, seed=0, layer=0)
     x_TD = unit_rms(tokens_of(64, d_model))
-    answers = pool(x_TD, (torch.arange(64) % 8)[:, None], torch.ones(64, 1))
-    assert abs(rms(answers) - 1) < 0.05
+    outputs = pool(x_TD, (torch.arange(64) % 8)[:, None], torch.ones(64, 1))
+    assert abs(rms(outputs) - 1) < 0.05
 
 
 def size_of_four(init: str, d_model: int, d_ffn: int) -> float:
     """rms of the mean of four experts over tokens of rms 1."""
     config = ExpertsConfig(num_experts=4, d_ffn=d_ffn, top_k=4, init=init)  # pyright: ignore[reportArgumentType]
-    pool = ExpertPool(d_model, config, seed=0, layer=0)
+    pool = DenseExperts(d_model, config, seed=0, layer=0)
     x_TD = unit_rms(tokens_of(64, d_model))
     return rms(pool(x_TD, torch.arange(4).repeat(64, 1), torch.full((64, 4), 0.25)))
 
 
 @pytest.mark.parametrize(("init", "published"), [("sparse", 0.009), ("default", 0.099), ("orthogonal", 0.20)])
 def test_the_mean_of_four_experts_has_the_published_size(init: str, published: float) -> None:
-    """SPEC section 5: beside a residual of 1, the initialiser that did best is the one that says least."""
+    """Beside a residual of 1, the best initialiser has the smallest outputs."""
     assert abs(size_of_four(init, d_model=512, d_ffn=1024) / published - 1) < 0.1
 
 
@@ -105,10 +105,11 @@ def test_the_constant_of_unit_is_the_second_moment() -> None:
 
 
 @pytest.mark.parametrize("init", ["sparse", "default", "orthogonal"])
-def test_the_size_of_answers_follows_from_the_law(init: str) -> None:
-    # Variance of a hidden input, and of an answer per unit of the hidden features' second moment, at D = 384, F = 1024:
-    #   sparse: half of the D (of the F) weights are N(0, 0.01^2); default: inputs * (1 / inputs) / 3; orthogonal: columns
-    #   of down have length 1, so |W x|^2 = D is spread over F units; rows of up have length 1. Four answers average.
+def test_the_size_of_outputs_follows_from_the_distribution(init: str) -> None:
+    # Variance of a hidden input, and of an output per unit of the hidden features' second moment, at D = 384,
+    # F = 1024. sparse: half of the D (of the F) weights are N(0, 0.01^2); default: inputs * (1 / inputs) / 3;
+    # orthogonal: columns of down have length 1, so |W x|^2 = D is spread over F units; rows of up have
+    # length 1. Mean of four outputs.
     into_hidden, out_of_hidden = {
         "sparse": (384 / 2 * 1e-4, 1024 / 2 * 1e-4),
         "default": (1 / 3, 1 / 3),
@@ -121,7 +122,7 @@ def test_the_size_of_answers_follows_from_the_law(init: str) -> None:
 @pytest.mark.parametrize("init", INITIALISERS)
 def test_biases_are_zero(init: str) -> None:
     config = ExpertsConfig(num_experts=3, d_ffn=10, top_k=1, init=init)  # pyright: ignore[reportArgumentType]
-    pool = ExpertPool(6, config, seed=0, layer=0)
+    pool = DenseExperts(6, config, seed=0, layer=0)
     assert pool.up_bias_ED is not None
     assert not pool.down_bias_EF.any()
     assert not pool.up_bias_ED.any()

@@ -85,7 +85,8 @@ def test_a_snapshot_is_a_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["keys_ED", "usage_E", "mass_E", "load_bias_E", "query_mean_D", "born_E", "average_ED", "respawns"]
+    "name",
+    ["keys_ED", "usage_E", "mass_E", "load_bias_E", "query_mean_D", "born_E", "average_ED", "respawns"],
 )
 def test_the_digest_sees_every_buffer(name: str) -> None:
     store = KeyStore(4, 3, GravityConfig(key_ema=0.5), seed=0)
@@ -116,7 +117,7 @@ def test_keys_by_gradient() -> None:
     keys_ED = layer.keystore.keys_ED
     assert isinstance(keys_ED, nn.Parameter)
     before_ED = keys_ED.detach().clone()
-    (layer(tokens_of(20, 16)).mixture * tokens_of(20, 16, seed=1)).sum().backward()
+    (layer(tokens_of(20, 16)) * tokens_of(20, 16, seed=1)).sum().backward()
     assert keys_ED.grad is not None
     assert keys_ED.grad.any()
     report = layer.apply_gravity_()
@@ -132,7 +133,7 @@ def test_keys_by_gradient() -> None:
 def test_other_keys_are_no_parameters(keys: str) -> None:
     layer = small_layer(gravity={"keys": keys})
     assert not list(layer.keystore.parameters())
-    layer(tokens_of(5, 16)).mixture.sum().backward()
+    layer(tokens_of(5, 16)).sum().backward()
     assert layer.keystore.keys_ED.grad is None
 
 
@@ -150,7 +151,7 @@ def test_a_report_says_what_happened() -> None:
     layer = small_layer(gravity={"norm": "none", "peer_pull": False, "alpha": 0.3, "decay": False})
     before_ED = layer.keystore.keys_ED.clone()
     layer.keystore.step = 7
-    routing = layer(tokens_of(20, 16)).routing
+    routing = layer(tokens_of(20, 16), details=True).routing
     report = layer.apply_gravity_()
     assert report is not None
     drift_E = (layer.keystore.keys_ED - before_ED).norm(dim=1)
@@ -186,7 +187,7 @@ def test_routing_follows_the_average_of_the_keys() -> None:
     train_(layer, range(1))
     torch.testing.assert_close(store.routing_keys_ED, 0.9 * first_ED + 0.1 * store.keys_ED)
     x_TD = tokens_of(20, 16, seed=9)
-    routing = layer.eval()(x_TD).routing
+    routing = layer.eval()(x_TD, details=True).routing
     wanted_TK = (routing.queries_TD @ store.average_ED.T).topk(3, dim=1).indices
     assert torch.equal(routing.indices_TK, wanted_TK)
 
@@ -215,5 +216,7 @@ def test_the_meta_device_allocates_nothing() -> None:
     assert frozen == 2**18 * (2 * 4096 * 8192 + 4096 + 8192)
     for trainability in ("gains", "readout", "lora", "full"):
         with torch.device("meta"):
-            pool = small_layer(d_model=4096, experts={"num_experts": 2**18, "d_ffn": 8192, "trainability": trainability}).experts
+            pool = small_layer(
+                d_model=4096, experts={"num_experts": 2**18, "d_ffn": 8192, "trainability": trainability}
+            ).experts
         assert all(weight.is_meta for weight in pool.parameters())

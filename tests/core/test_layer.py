@@ -30,7 +30,11 @@ LIVELY: dict[str, Any] = {
 
 
 def lively_layer(seed: int = 0, **gravity: Any) -> SomeLayer:
-    return small_layer(router={"kind": "mlp", "centre_queries": True, "temperature": 0.2}, gravity={**LIVELY, **gravity}, seed=seed)
+    return small_layer(
+        router={"kind": "mlp", "centre_queries": True, "temperature": 0.2},
+        gravity={**LIVELY, **gravity},
+        seed=seed,
+    )
 
 
 def train_(layer: SomeLayer, num_steps: int) -> Tensor:
@@ -39,7 +43,7 @@ def train_(layer: SomeLayer, num_steps: int) -> Tensor:
     output = torch.zeros(())
     for step in range(num_steps):
         layer.set_progress_(step, num_steps)
-        output = layer(tokens_of(40, 16, seed=step)).mixture
+        output = layer(tokens_of(40, 16, seed=step))
         (output - tokens_of(40, 16, seed=100 + step)).square().mean().backward()
         optimizer.step()
         optimizer.zero_grad()
@@ -47,7 +51,9 @@ def train_(layer: SomeLayer, num_steps: int) -> Tensor:
     return output.detach()
 
 
-@pytest.mark.parametrize("gravity", [{}, {"pairs": "sparse"}, {"key_ema": 0.9}, {"keys": "gradient"}, {"keys": "fixed"}])
+@pytest.mark.parametrize(
+    "gravity", [{}, {"pairs": "sparse"}, {"key_ema": 0.9}, {"keys": "gradient"}, {"keys": "fixed"}]
+)
 def test_evaluation_leaves_every_bit(gravity: dict[str, Any]) -> None:
     layer = lively_layer(**gravity)
     train_(layer, 3)
@@ -56,12 +62,14 @@ def test_evaluation_leaves_every_bit(gravity: dict[str, Any]) -> None:
     versions = {name: buffer._version for name, buffer in layer.named_buffers()}
     layer.eval()
     for seed in range(3):
-        output = layer(tokens_of(12, 16, seed=seed))
+        output = layer(tokens_of(12, 16, seed=seed), details=True)
         assert float(output.aux_loss.detach()) == 0
     with torch.no_grad():
         layer(tokens_of(12, 16))
     assert same_bits(buffers_of(layer), before)
-    assert versions == {name: buffer._version for name, buffer in layer.named_buffers()}, "not even written with the same value"
+    assert versions == {name: buffer._version for name, buffer in layer.named_buffers()}, (
+        "not even written with the same value"
+    )
 
 
 def test_forward_gathers_and_moves_nothing() -> None:
@@ -69,7 +77,7 @@ def test_forward_gathers_and_moves_nothing() -> None:
     train_(layer, 3)
     digest, nothing = layer.keystore.digest(), layer.statistics.count_E.clone()
     for seed in range(3):
-        layer(tokens_of(12, 16, seed=seed)).mixture.sum().backward()
+        layer(tokens_of(12, 16, seed=seed)).sum().backward()
         assert layer.keystore.digest() == digest
     assert not torch.equal(layer.statistics.count_E, nothing)
     layer.apply_gravity_()
@@ -108,8 +116,17 @@ def test_the_same_seed_gives_the_same_bits() -> None:
 
 def test_another_seed_gives_others() -> None:
     first, second = lively_layer(seed=0), lively_layer(seed=1)
-    differing = {name for name, value in first.named_parameters() if not torch.equal(value, dict(second.named_parameters())[name])}
-    assert {"experts.down_EFD", "experts.up_EDF", "router.linears.0.weight", "router.linears.1.bias"} <= differing
+    differing = {
+        name
+        for name, value in first.named_parameters()
+        if not torch.equal(value, dict(second.named_parameters())[name])
+    }
+    assert {
+        "experts.down_EFD",
+        "experts.up_EDF",
+        "router.linears.0.weight",
+        "router.linears.1.bias",
+    } <= differing
     assert not torch.equal(first.keystore.keys_ED, second.keystore.keys_ED)
     assert not torch.equal(train_(first, 20), train_(second, 20))
 
@@ -118,14 +135,18 @@ def test_layers_of_one_model_differ() -> None:
     first, second = (small_layer(layer=layer, num_layers=2) for layer in (0, 1))
     assert first.experts.digest() != second.experts.digest()
     assert not torch.equal(first.keystore.keys_ED, second.keystore.keys_ED)
-    assert not torch.equal(first.state_dict()["router.linears.0.weight"], second.state_dict()["router.linears.0.weight"])
+    assert not torch.equal(
+        first.state_dict()["router.linears.0.weight"], second.state_dict()["router.linears.0.weight"]
+    )
 
 
 @pytest.mark.parametrize("trainability", ["frozen", "gains", "readout", "lora", "full"])
 def test_global_randomness_is_left_alone(trainability: str) -> None:
     states = torch.get_rng_state(), python_random.getstate(), str(np.random.get_state())  # noqa: NPY002
     layer = small_layer(
-        experts={"trainability": trainability}, router={"kind": "mlp"}, gravity={**LIVELY, "alpha": 0.0, "beta": 0.0}
+        experts={"trainability": trainability},
+        router={"kind": "mlp"},
+        gravity={**LIVELY, "alpha": 0.0, "beta": 0.0},
     )
     layer.keystore.keys_ED[0] *= 0.01
     layer(tokens_of(20, 16))
@@ -137,10 +158,10 @@ def test_global_randomness_is_left_alone(trainability: str) -> None:
     assert str(np.random.get_state()) == states[2]  # noqa: NPY002
 
 
-def test_the_answer_is_the_gated_sum_times_the_gain() -> None:
+def test_the_output_is_the_gated_sum_times_the_gain() -> None:
     layer, quiet = small_layer(), small_layer(experts={"output_gain": 0.25, "train_output_gain": True})
     x_TD = tokens_of(6, 16)
-    full, gained = layer(x_TD), quiet(x_TD)
+    full, gained = layer(x_TD, details=True), quiet(x_TD, details=True)
     wanted_TD = torch.zeros(6, 16)
     for token, (experts, gates) in enumerate(zip(full.routing.indices_TK, full.routing.gates_TK)):
         for expert, gate in zip(experts, gates):
@@ -158,20 +179,24 @@ def test_the_answer_is_the_gated_sum_times_the_gain() -> None:
 def test_experts_that_read_the_query_get_it_at_rms_1() -> None:
     layer = small_layer(experts={"reads": "query"}, router={"kind": "linear"})
     x_TD = tokens_of(6, 16)
-    output = layer(x_TD)
+    output = layer(x_TD, details=True)
     rms_T1 = output.query.square().mean(dim=1, keepdim=True).sqrt()
     wanted_TD = layer.experts(output.query / rms_T1, output.routing.indices_TK, output.routing.gates_TK)
     torch.testing.assert_close(output.mixture, wanted_TD)
-    assert not torch.allclose(output.mixture, layer.experts(x_TD, output.routing.indices_TK, output.routing.gates_TK))
+    assert not torch.allclose(
+        output.mixture, layer.experts(x_TD, output.routing.indices_TK, output.routing.gates_TK)
+    )
 
 
 def test_through_the_experts_a_gradient_reaches_the_query_network_even_with_one_gate() -> None:
-    """One softmax gate is 1 whatever the score: what trains the query network is what the experts make of the query."""
+    """One softmax gate is 1 whatever the score: what trains the query network is what the experts make of the
+    query."""
     reading, routing_only = (
-        small_layer(experts={"reads": reads, "top_k": 1}, router={"kind": "linear"}) for reads in ("query", "token")
+        small_layer(experts={"reads": reads, "top_k": 1}, router={"kind": "linear"})
+        for reads in ("query", "token")
     )
     for layer in (reading, routing_only):
-        layer(tokens_of(6, 16)).mixture.square().sum().backward()
+        layer(tokens_of(6, 16)).square().sum().backward()
     reached, missed = reading.router.linears[0].weight.grad, routing_only.router.linears[0].weight.grad
     assert isinstance(reached, Tensor)
     assert float(reached.abs().sum()) > 0
@@ -179,29 +204,39 @@ def test_through_the_experts_a_gradient_reaches_the_query_network_even_with_one_
 
 
 def test_without_gradient_the_choice_teaches_nobody() -> None:
-    """The same answer; what asks learns from what experts answer alone, as if the gates were given numbers."""
+    """The same output; the query network is trained through the experts' outputs alone, as if the gates were
+    constants."""
     experts, kind = {"reads": "query"}, {"kind": "linear", "temperature": 0.1}
-    deaf, taught = (small_layer(experts=experts, router={**kind, "gradient": gradient}) for gradient in (False, True))
+    deaf, taught = (
+        small_layer(experts=experts, router={**kind, "gradient": gradient}) for gradient in (False, True)
+    )
     x_TD = tokens_of(6, 16)
-    answers = [layer(x_TD) for layer in (deaf, taught)]
-    torch.testing.assert_close(answers[0].mixture, answers[1].mixture)
-    assert not answers[0].routing.gates_TK.requires_grad
-    again = taught(x_TD).routing
-    given_TD = taught.experts(taught._heard(x_TD, again), again.indices_TK, again.gates_TK.detach())
+    outputs = [layer(x_TD, details=True) for layer in (deaf, taught)]
+    torch.testing.assert_close(outputs[0].mixture, outputs[1].mixture)
+    assert not outputs[0].routing.gates_TK.requires_grad
+    again = taught(x_TD, details=True).routing
+    given_TD = taught.experts(taught._expert_input(x_TD, again), again.indices_TK, again.gates_TK.detach())
     learned = [
         torch.autograd.grad(mixture_TD.square().sum(), layer.router.linears[0].weight)[0]
-        for layer, mixture_TD in ((deaf, answers[0].mixture), (taught, given_TD), (taught, answers[1].mixture))
+        for layer, mixture_TD in (
+            (deaf, outputs[0].mixture),
+            (taught, given_TD),
+            (taught, outputs[1].mixture),
+        )
     ]
     torch.testing.assert_close(learned[0], learned[1])
     assert not torch.allclose(learned[0], learned[2])
 
 
 def test_the_mixer_is_one_trained_matrix_behind_the_gated_sum() -> None:
-    plain, mixed = small_layer(experts={"output_gain": 0.5}), small_layer(experts={"mixer": True, "output_gain": 0.5})
+    plain, mixed = (
+        small_layer(experts={"output_gain": 0.5}),
+        small_layer(experts={"mixer": True, "output_gain": 0.5}),
+    )
     x_TD = tokens_of(6, 16)
     assert mixed.mixer is not None
-    wanted_TD = plain(x_TD).mixture @ mixed.mixer.weight.T + mixed.mixer.bias
-    torch.testing.assert_close(mixed(x_TD).mixture, wanted_TD)
+    wanted_TD = plain(x_TD) @ mixed.mixer.weight.T + mixed.mixer.bias
+    torch.testing.assert_close(mixed(x_TD), wanted_TD)
     assert sum(p.numel() for p in mixed.parameters() if p.requires_grad) == 16 * 16 + 16 + sum(
         p.numel() for p in plain.parameters() if p.requires_grad
     )
@@ -218,14 +253,19 @@ def test_frozen_experts_hold_no_gradient_after_training() -> None:
 def test_a_layer_runs_in_bf16_with_keys_in_fp32() -> None:
     layer = small_layer(experts={"storage": "bfloat16"}, gravity={"alpha": 0.1})
     x_TD = tokens_of(30, 16)
-    exact = layer(x_TD).mixture
+    exact = layer(x_TD)
     layer.statistics.zero_()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        output = layer(x_TD)
+        output = layer(x_TD, details=True)
         output.mixture.float().square().mean().backward()
         layer.apply_gravity_()
     assert float((output.mixture.float() - exact).detach().norm() / exact.detach().norm()) < 0.1
-    fp32 = [layer.keystore.keys_ED, layer.keystore.usage_E, layer.statistics.pull_sum_ED, output.routing.gates_TK]
+    fp32 = [
+        layer.keystore.keys_ED,
+        layer.keystore.usage_E,
+        layer.statistics.pull_sum_ED,
+        output.routing.gates_TK,
+    ]
     assert all(tensor.dtype == torch.float32 for tensor in fp32)
     torch.testing.assert_close(layer.keystore.keys_ED.norm(dim=1), torch.ones(8))
 
@@ -233,7 +273,7 @@ def test_a_layer_runs_in_bf16_with_keys_in_fp32() -> None:
 def test_keys_moved_before_backward_are_noticed() -> None:
     """Gravity belongs after backward: autograd refuses gradients through keys that have moved."""
     layer = small_layer(gravity={"alpha": 0.1})
-    output = layer(tokens_of(10, 16))
+    mixture_TD = layer(tokens_of(10, 16))
     layer.apply_gravity_()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        output.mixture.sum().backward()
+        mixture_TD.sum().backward()

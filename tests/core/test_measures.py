@@ -47,7 +47,9 @@ def test_gini_is_the_mean_difference(use: list[float]) -> None:
     assert gini(torch.tensor(use)) == pytest.approx(wanted, abs=1e-5)
 
 
-@pytest.mark.parametrize(("use", "bits"), [([5.0] * 8, 3.0), ([0.0, 7.0, 0.0], 0.0), ([2.0, 1.0, 1.0], 1.5), ([0.0, 0.0], 0.0)])
+@pytest.mark.parametrize(
+    ("use", "bits"), [([5.0] * 8, 3.0), ([0.0, 7.0, 0.0], 0.0), ([2.0, 1.0, 1.0], 1.5), ([0.0, 0.0], 0.0)]
+)
 def test_entropy_and_effective_experts(use: list[float], bits: float) -> None:
     assert entropy_bits(torch.tensor(use)) == pytest.approx(bits)
     assert effective_experts(torch.tensor(use)) == pytest.approx(2**bits)
@@ -60,7 +62,8 @@ def test_coverage() -> None:
 
 
 def test_gate_entropy() -> None:
-    gates_TK = torch.tensor([[0.5, 0.5], [1.0, 0.0], [0.75, 0.25], [1.5, 0.5]])  # the last as shares: 0.75, 0.25
+    # The last as shares: 0.75, 0.25.
+    gates_TK = torch.tensor([[0.5, 0.5], [1.0, 0.0], [0.75, 0.25], [1.5, 0.5]])
     quarter = -0.75 * math.log(0.75) - 0.25 * math.log(0.25)
     torch.testing.assert_close(gate_entropy(gates_TK), torch.tensor([math.log(2), 0.0, quarter, quarter]))
 
@@ -88,7 +91,8 @@ def test_codes_of_combinations_can_be_merged() -> None:
 
 
 def test_crowding() -> None:
-    # Cosines: keys 0 and 1 are one direction (whatever their length), keys 2 and 3 are opposite, at right angles to them.
+    # Cosines: keys 0 and 1 are one direction (whatever their length), keys 2 and 3 are opposite, at right
+    # angles to them.
     keys_ED = torch.tensor([[1.0, 0.0], [0.5, 0.0], [0.0, 1.0], [0.0, -1.0]])
     # To the one nearest: 1, 1, 0, 0. To the two nearest: (1 + 0) / 2 twice, (0 + 0) / 2 twice.
     assert crowding(keys_ED, top_k=2) == pytest.approx(0.5)
@@ -106,7 +110,13 @@ def test_crowding_in_blocks() -> None:
     assert crowding(keys_ED, top_k=3) == pytest.approx(math.cos(2 * math.pi / 1500), abs=1e-5)
 
 
-HEALTHY = {"effective_experts": 20.0, "dead_share": 0.1, "crowding": 0.5, "num_combinations": 100.0, "gate_entropy": 1.0}
+HEALTHY = {
+    "effective_experts": 20.0,
+    "dead_share": 0.1,
+    "crowding": 0.5,
+    "num_combinations": 100.0,
+    "gate_entropy": 1.0,
+}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""A rule of one's own takes one function and one line in the order: it acts, rests and is refused like the others."""
+"""A rule of one's own takes one function and one line in the order: it acts, rests and is refused like the
+others."""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ def test_a_new_rule_acts_wherever_it_stands(order: list[Rule], place: int) -> No
 
 
 def test_a_rule_at_the_end_adds_to_what_the_others_did(order: list[Rule]) -> None:
-    """After `smoothing` the state holds an older copy of the moved keys, which must not be written over the newest ones."""
+    """After `smoothing` the state holds an older copy of the moved keys, which must not be written over the
+    newest ones."""
     moving: dict[str, Any] = {**QUIET, "attraction": True, "alpha": 0.3}
     still_ED = drift_of_one_step(GravityConfig(**moving))
     assert still_ED.any()
@@ -85,9 +87,19 @@ def test_a_name_that_no_rule_declares_is_refused(order: list[Rule]) -> None:
 
 
 def test_the_published_order() -> None:
-    """SPEC section 3: usage, attraction, peer-pull, norm, decay, respawn; the additions stand between them."""
+    """As in the reports: usage, attraction, peer-pull, norm, decay, respawn; the additions stand between
+    them."""
     names = [rule.act.__name__ for rule in ORDER]
     published = ["usage", "attraction", "peer_pull", "norm", "decay", "respawn"]
     assert [name for name in names if name in published] == published
     moving = {rule.act.__name__ for rule in ORDER if rule.moves_keys}
-    assert moving == {"attraction", "credit", "peer_pull", "repulsion", "step_cap", "norm", "decay", "respawn"}
+    assert moving == {
+        "attraction",
+        "credit",
+        "peer_pull",
+        "repulsion",
+        "step_cap",
+        "norm",
+        "decay",
+        "respawn",
+    }

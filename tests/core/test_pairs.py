@@ -41,7 +41,10 @@ def test_by_hand() -> None:
 
 
 @given(
-    num_experts=st.integers(1, 9), top_k=st.integers(1, 5), sizes=st.lists(st.integers(0, 7), max_size=4), seed=st.integers(0, 999)
+    num_experts=st.integers(1, 9),
+    top_k=st.integers(1, 5),
+    sizes=st.lists(st.integers(0, 7), max_size=4),
+    seed=st.integers(0, 999),
 )
 def test_list_and_table_agree(num_experts: int, top_k: int, sizes: list[int], seed: int) -> None:
     top_k = min(top_k, num_experts)
@@ -85,14 +88,17 @@ def test_the_rules_give_the_same_keys(settings: dict[str, Any]) -> None:
 
 
 def test_a_hundred_thousand_experts() -> None:
-    """A table would take 40 GB. The list holds what 64 tokens can show, and a step of all rules runs on it."""
+    """A table would take 40 GB. The list holds what 64 tokens can show, and a step of all rules runs on
+    it."""
     num_experts, d_model, num_tokens, top_k = 100_000, 4, 64, 4
     config = GravityConfig(beta=0.1, respawn=True, decay=False)
     seen = RoutingStatistics(num_experts, d_model, config)
     assert seen.lists_pairs
     indices_TK = torch.randint(num_experts, (num_tokens, top_k), generator=random(4))
     indices_TK[:, 0] = num_experts - 1  # the largest codes, beyond 32 bits
-    seen.add_(routing_of(indices_TK, tokens_of(num_tokens, d_model)), step=0, counted_T=None, token_index_T=None)
+    seen.add_(
+        routing_of(indices_TK, tokens_of(num_tokens, d_model)), step=0, counted_T=None, token_index_T=None
+    )
     assert seen.pairs.count.numel() <= num_tokens * top_k * (top_k - 1)
     assert seen.pairs.code_P.numel() == seen.pairs.count.numel()
     met = seen.pairs.pairs()
@@ -124,4 +130,5 @@ def test_a_layer_with_listed_pairs_moves_its_keys_like_one_with_a_table() -> Non
                 layer(part)
             layer.apply_gravity_()
         digests.append(layer.keystore.keys_ED.clone())
-    torch.testing.assert_close(digests[0], digests[1], rtol=0, atol=2e-6)  # the sums are taken in another order
+    # The sums are taken in another order.
+    torch.testing.assert_close(digests[0], digests[1], rtol=0, atol=2e-6)

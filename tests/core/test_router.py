@@ -24,7 +24,9 @@ def make_router(d_model: int = 2, top_k: int = 2, **settings: Any) -> Router:
     return Router(d_model, top_k, RouterConfig(**settings), seed=0, layer=0)
 
 
-def route(router: Router, x: list[list[float]] | Tensor, keys_ED: Tensor = KEYS_ED, **options: Any) -> Routing:
+def route(
+    router: Router, x: list[list[float]] | Tensor, keys_ED: Tensor = KEYS_ED, **options: Any
+) -> Routing:
     x_TD = torch.as_tensor(x)
     bias_E = options.pop("load_bias", torch.zeros(keys_ED.shape[0]))
     mean_D = options.pop("query_mean", torch.zeros(keys_ED.shape[1]))
@@ -71,7 +73,9 @@ def test_dot_scores_use_the_raw_query() -> None:
 
 def test_a_linear_query_network() -> None:
     router = make_router(kind="linear")
-    router.linears[0].load_state_dict({"weight": torch.tensor([[0.0, 1.0], [1.0, 0.0]]), "bias": torch.tensor([1.0, 0.0])})
+    router.linears[0].load_state_dict(
+        {"weight": torch.tensor([[0.0, 1.0], [1.0, 0.0]]), "bias": torch.tensor([1.0, 0.0])}
+    )
     torch.testing.assert_close(route(router, [[3.0, 4.0]]).raw_queries_TD, torch.tensor([[5.0, 3.0]]))
 
 
@@ -88,9 +92,13 @@ def test_dropout_acts_in_training_only() -> None:
     x_TD, keys_ED = tokens_of(4, 6), tokens_of(5, 6, seed=1)
     for kind in ("linear", "mlp"):
         plain, dropping = make_router(d_model=6, kind=kind), make_router(d_model=6, kind=kind, dropout=0.5)
-        assert not torch.equal(route(dropping, x_TD, keys_ED).raw_queries_TD, route(plain, x_TD, keys_ED).raw_queries_TD)
+        assert not torch.equal(
+            route(dropping, x_TD, keys_ED).raw_queries_TD, route(plain, x_TD, keys_ED).raw_queries_TD
+        )
         dropping.eval()
-        assert torch.equal(route(dropping, x_TD, keys_ED).raw_queries_TD, route(plain, x_TD, keys_ED).raw_queries_TD)
+        assert torch.equal(
+            route(dropping, x_TD, keys_ED).raw_queries_TD, route(plain, x_TD, keys_ED).raw_queries_TD
+        )
 
 
 def gate_at(router: Router) -> float:
@@ -152,11 +160,16 @@ def entropy_of(temperature: float) -> float:
 
 @pytest.mark.parametrize(("low", "high", "outside"), [(0.3, 0.5, 0), (0.1, 0.3, +1), (0.5, 0.69, -1)])
 def test_entropy_band(low: float, high: float, outside: int) -> None:
-    """At T = 0.1 the gates of scores 0.8 and 0.6 have an entropy of 0.365 nats: inside, above and below these bands."""
+    """At T = 0.1 the gates of scores 0.8 and 0.6 have an entropy of 0.365 nats: inside, above and below these
+    bands."""
     entropy = entropy_of(0.1)
     assert entropy == pytest.approx(0.3653, abs=1e-3)
     router = make_router(
-        kind="none", temperature=0.1, learnable_temperature=True, entropy_band=(low, high), entropy_band_weight=0.5
+        kind="none",
+        temperature=0.1,
+        learnable_temperature=True,
+        entropy_band=(low, high),
+        entropy_band_weight=0.5,
     )
     loss = route(router, [[0.6, 0.8]]).aux_loss
     distance = {0: 0.0, 1: entropy - high, -1: low - entropy}[outside]
@@ -169,13 +182,15 @@ def test_entropy_band(low: float, high: float, outside: int) -> None:
 
 
 def test_the_band_is_about_the_mean_over_counted_tokens() -> None:
-    """One token with sharp gates and one with even gates are fine together; without the even one they are not."""
+    """One token with sharp gates and one with even gates are fine together; without the even one they are
+    not."""
     router = make_router(kind="none", temperature=0.05, entropy_band=(0.2, 0.5), entropy_band_weight=1.0)
     x = [[1.0, 0.05], [1.0, 1.0]]  # entropies near 0 and ln 2
     assert float(route(router, x).aux_loss) == 0
     assert float(route(router, x, counted_T=torch.tensor([True, False])).aux_loss) > 0.03
     assert float(route(router, x, counted_T=torch.tensor([False, True])).aux_loss) > 0.03
-    assert float(route(router, x, counted_T=torch.tensor([False, False])).aux_loss) == pytest.approx(0.04)  # entropy 0
+    # Entropy 0.
+    assert float(route(router, x, counted_T=torch.tensor([False, False])).aux_loss) == pytest.approx(0.04)
     assert float(route(router.eval(), x, counted_T=torch.tensor([True, False])).aux_loss) == 0
 
 
@@ -191,7 +206,8 @@ def test_the_band_waits_for_the_top_k_warm_up() -> None:
     [
         (0.0, 0.0, [4] * 10),
         (0.2, 0.0, [1, 1] + [4] * 8),
-        (0.2, 0.4, [1, 1, 1, 2, 3, 4, 4, 4, 4, 4]),  # the ramp covers four tenths of the run, one tenth a value
+        # The ramp covers four tenths of the run, one tenth a value.
+        (0.2, 0.4, [1, 1, 1, 2, 3, 4, 4, 4, 4, 4]),
         (0.0, 0.8, [1, 1, 2, 2, 3, 3, 4, 4, 4, 4]),
     ],
 )
@@ -201,7 +217,7 @@ def test_top_k_warm_up(warmup: float, ramp: float, wanted: list[int]) -> None:
     chosen: list[int] = []
     for step in range(5, 100, 10):  # in the middle of each tenth
         layer.set_progress_(step, 100)
-        routing = layer(x_TD).routing
+        routing = layer(x_TD, details=True).routing
         assert routing.gates_TK.shape == routing.indices_TK.shape
         torch.testing.assert_close(routing.gates_TK.sum(dim=1), torch.ones(3))
         chosen.append(routing.indices_TK.shape[1])
@@ -223,17 +239,22 @@ def test_top_k_warm_up_begins_with_one_and_ends_with_all() -> None:
 def test_grounding_adds_a_share_of_the_previous_query() -> None:
     router = make_router(kind="none", grounding=0.1)
     x, previous_TD = [[1.0, 2.0]], torch.tensor([[10.0, -10.0]])
-    torch.testing.assert_close(route(router, x, previous_TD=previous_TD).raw_queries_TD, torch.tensor([[2.0, 1.0]]))
+    torch.testing.assert_close(
+        route(router, x, previous_TD=previous_TD).raw_queries_TD, torch.tensor([[2.0, 1.0]])
+    )
     torch.testing.assert_close(route(router, x).raw_queries_TD, torch.tensor([[1.0, 2.0]]))
     loose = make_router(kind="none")
-    torch.testing.assert_close(route(loose, x, previous_TD=previous_TD).raw_queries_TD, torch.tensor([[1.0, 2.0]]))
+    torch.testing.assert_close(
+        route(loose, x, previous_TD=previous_TD).raw_queries_TD, torch.tensor([[1.0, 2.0]])
+    )
 
 
 def test_grounding_goes_from_layer_to_layer() -> None:
     first, second = (small_layer(router={"grounding": 0.1}, layer=layer, num_layers=2) for layer in (0, 1))
     x_TD = tokens_of(5, 16)
-    query_TD = first(x_TD).query
-    grounded, alone = second(x_TD, previous_query=query_TD), second(x_TD)
+    query_TD = first(x_TD, details=True).query
+    grounded = second(x_TD, previous_query=query_TD, details=True)
+    alone = second(x_TD, details=True)
     torch.testing.assert_close(grounded.query, alone.query + 0.1 * query_TD)
 
 
@@ -253,7 +274,8 @@ def test_a_layer_learns_the_mean_it_subtracts() -> None:
     layer(x_TD)
     layer.apply_gravity_()
     torch.testing.assert_close(layer.keystore.query_mean_D, x_TD.mean(dim=0))
-    crowd, spread = (float(F.normalize(q_TD, dim=1).mean(dim=0).norm()) for q_TD in (x_TD, layer(x_TD).routing.queries_TD))
+    queries_TD = layer(x_TD, details=True).routing.queries_TD
+    crowd, spread = (float(F.normalize(q_TD, dim=1).mean(dim=0).norm()) for q_TD in (x_TD, queries_TD))
     assert crowd > 0.9
     assert spread < 0.1
 
@@ -279,15 +301,17 @@ def test_balancing_loss_is_one_at_perfect_balance() -> None:
 
 
 def test_balancing_loss_by_hand() -> None:
-    # Two tokens, three experts, one choice each, probabilities (0.5, 0.25, 0.25) and (0.25, 0.5, 0.25).
-    # Both choose expert 0: load (1, 0, 0), mean probability of expert 0: 0.375; 3 * 0.375 = 1.125.
-    # Choosing 0 and 1: 3 * (0.5 * 0.375 + 0.5 * 0.375) = 1.125 too; choosing 0 and 2: 3 * (0.1875 + 0.125) = 0.9375.
-    # With the second token out of the loss: load (1, 0, 0), probability 0.5: 1.5.
+    # Two tokens, three experts, one choice each, probabilities (0.5, 0.25, 0.25) and (0.25, 0.5, 0.25). Both
+    # choose expert 0: load (1, 0, 0), mean probability of expert 0: 0.375; 3 * 0.375 = 1.125. Choosing 0 and
+    # 1: 3 * (0.5 * 0.375 + 0.5 * 0.375) = 1.125 too; choosing 0 and 2: 3 * (0.1875 + 0.125) = 0.9375. With
+    # the second token out of the loss: load (1, 0, 0), probability 0.5: 1.5.
     logits_TE = torch.tensor([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]).log()
     even_T = torch.tensor([0.5, 0.5])
     for indices, wanted in (([[0], [0]], 1.125), ([[0], [1]], 1.125), ([[0], [2]], 0.9375)):
         assert float(balancing_loss(logits_TE, torch.tensor(indices), even_T)) == pytest.approx(wanted)
-    assert float(balancing_loss(logits_TE, torch.tensor([[0], [2]]), torch.tensor([1.0, 0.0]))) == pytest.approx(1.5)
+    assert float(
+        balancing_loss(logits_TE, torch.tensor([[0], [2]]), torch.tensor([1.0, 0.0]))
+    ) == pytest.approx(1.5)
     # Two choices each, (0, 1) and (0, 2): load (1/2, 1/4, 1/4), mean probability (0.375, 0.375, 0.25).
     both = float(balancing_loss(logits_TE, torch.tensor([[0, 1], [0, 2]]), even_T))
     assert both == pytest.approx(3 * (0.5 * 0.375 + 0.25 * 0.375 + 0.25 * 0.25))
@@ -296,9 +320,12 @@ def test_balancing_loss_by_hand() -> None:
 def test_the_router_weighs_its_balancing_loss() -> None:
     router = make_router(kind="none", balance_loss=0.01, temperature=0.5)
     routing = route(router, [[0.6, 0.8], [1.0, 0.2]], counted_T=torch.tensor([True, False]))
-    # Only the first token counts: load 1/2 on experts 1 and 0, probabilities softmax of (0.6, 0.8, -0.6, -0.4) / 0.5.
+    # Only the first token counts: load 1/2 on experts 1 and 0, probabilities softmax of (0.6, 0.8, -0.6,
+    # -0.4) / 0.5.
     parts = [math.exp(s / 0.5) for s in (0.6, 0.8, -0.6, -0.4)]
-    assert float(routing.aux_loss) == pytest.approx(0.01 * 4 * 0.5 * (parts[0] + parts[1]) / sum(parts), rel=1e-5)
+    assert float(routing.aux_loss) == pytest.approx(
+        0.01 * 4 * 0.5 * (parts[0] + parts[1]) / sum(parts), rel=1e-5
+    )
     assert float(route(router.eval(), [[0.6, 0.8]]).aux_loss) == 0
 
 

@@ -20,7 +20,8 @@ def test_distinct_arguments_give_distinct_seeds() -> None:
 
 
 def test_seeds_are_the_same_for_ever() -> None:
-    """Checkpoints keep recipes: these numbers may never change. The first 63 bits of BLAKE2b over "0/expert/1/2"."""
+    """Checkpoints keep the origins of pools: these numbers may never change. The first 63 bits of BLAKE2b
+    over "0/expert/1/2"."""
     assert derive(0, "expert", 1, 2) == 6343090973177962768
     assert torch.rand(1, generator=generator(0, "expert", 1, 2)).item() == 0.19331282377243042
 

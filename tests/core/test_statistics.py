@@ -1,4 +1,5 @@
-"""Statistics are those of the real batch, once: over micro-batches, without padding, under recompute, for a share of tokens.
+"""Statistics are those of the real batch, once: over micro-batches, without padding, under recompute, for a
+share of tokens.
 
 Shape letters: T tokens, D model width, E experts, K experts per token."""
 
@@ -21,7 +22,8 @@ from somelab.core.seeding import token_draws
 from somelab.core.statistics import RoutingStatistics
 from tests.core.builders import buffers_of, routing_of, same_bits, small_layer, tokens_of
 
-# Rates that move keys visibly without fusing them: keys in one place make ties, and rounding would decide the routing.
+# Rates that move keys visibly without fusing them: keys in one place make ties, and rounding would decide the
+# routing.
 EVERYTHING: dict[str, Any] = {
     "alpha": 0.005,
     "beta": 0.001,
@@ -42,16 +44,27 @@ def make_layer(**gravity: Any) -> SomeLayer:
 def assert_same_statistics(got: RoutingStatistics, wanted: RoutingStatistics) -> None:
     """Counts to the last bit, sums to rounding."""
     for name in wanted.additive:
-        exact = name in ("count_E", "num_tokens") or (name == "pull_weight_E" and wanted.config.attraction_by != "gate")
+        exact = name in ("count_E", "num_tokens") or (
+            name == "pull_weight_E" and wanted.config.attraction_by != "gate"
+        )
         tolerance = 0.0 if exact else 2e-6
-        torch.testing.assert_close(getattr(got, name), getattr(wanted, name), rtol=tolerance, atol=10 * tolerance, msg=name)
+        torch.testing.assert_close(
+            getattr(got, name), getattr(wanted, name), rtol=tolerance, atol=10 * tolerance, msg=name
+        )
     assert torch.equal(got.pairs.dense(), wanted.pairs.dense())
     assert torch.equal(got.kept.draw_Q, wanted.kept.draw_Q)
     torch.testing.assert_close(got.kept.query_QD, wanted.kept.query_QD, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(
-    "gravity", [{}, {"pairs": "sparse"}, {"token_fraction": 0.5}, {"attraction_by": "gate"}, {"attraction_by": "winner"}]
+    "gravity",
+    [
+        {},
+        {"pairs": "sparse"},
+        {"token_fraction": 0.5},
+        {"attraction_by": "gate"},
+        {"attraction_by": "winner"},
+    ],
 )
 def test_four_micro_batches_equal_the_batch(gravity: dict[str, Any]) -> None:
     whole, split = make_layer(**gravity), make_layer(**gravity)
@@ -98,8 +111,10 @@ def test_batches_may_have_two_dimensions() -> None:
     flat, square = make_layer(), make_layer()
     x_TD, counted_T = tokens_of(12, 16), torch.arange(12) % 4 > 0
     flat_output = flat(x_TD, counted=counted_T, token_index=torch.arange(12))
-    output = square(x_TD.view(3, 4, 16), counted=counted_T.view(3, 4), token_index=torch.arange(12).view(3, 4))
-    assert torch.equal(output.mixture, flat_output.mixture.view(3, 4, 16))
+    output = square(
+        x_TD.view(3, 4, 16), counted=counted_T.view(3, 4), token_index=torch.arange(12).view(3, 4)
+    )
+    assert torch.equal(output, flat_output.view(3, 4, 16))
     assert_same_statistics(square.statistics, flat.statistics)
 
 
@@ -130,7 +145,9 @@ def test_a_share_of_the_tokens(fraction: float) -> None:
     layer=st.integers(0, 30),
     step=st.integers(0, 10**6),
 )
-def test_draws_belong_to_the_token_and_not_to_its_batch(cuts: list[int], seed: int, layer: int, step: int) -> None:
+def test_draws_belong_to_the_token_and_not_to_its_batch(
+    cuts: list[int], seed: int, layer: int, step: int
+) -> None:
     index_T = torch.arange(200) + 7 * seed % 1000
     whole_T = token_draws(seed, "subsample", layer, step, index_T)
     edges = [0, *sorted(cuts), 200]
@@ -171,7 +188,8 @@ def test_kept_queries_are_those_with_the_lowest_draws() -> None:
 
 
 class Recomputed(torch.nn.Module):
-    """A layer inside activation recompute, after a trained linear map (reentrant recompute needs an input with gradient)."""
+    """A layer inside activation recompute, after a trained linear map (reentrant recompute needs an input
+    with gradient)."""
 
     def __init__(self, layer: SomeLayer, reentrant: bool | None) -> None:
         super().__init__()
@@ -179,7 +197,7 @@ class Recomputed(torch.nn.Module):
 
     def forward(self, x_TD: Tensor, counted_T: Tensor) -> Tensor:
         def block(x_TD: Tensor) -> Tensor:
-            return x_TD + self.layer(x_TD, counted=counted_T, token_index=torch.arange(x_TD.shape[0])).mixture
+            return x_TD + self.layer(x_TD, counted=counted_T, token_index=torch.arange(x_TD.shape[0]))
 
         if self.reentrant is None:
             return block(x_TD)

@@ -39,8 +39,16 @@ def prepared_of(documents: Sequence[Sequence[int]], digest: str = "by hand") -> 
 
 def config_of(**settings: Any) -> Config:
     """A config with settings by name: `batch_size=2` is train.batch_size."""
-    groups = {"batch_size": "train", "micro_batch_size": "train", "seed": "train", "seq_len": "model", "vocab_size": "model"}
-    return override(Config(), {f"{groups.get(name, 'data')}.{name}": value for name, value in settings.items()})
+    groups = {
+        "batch_size": "train",
+        "micro_batch_size": "train",
+        "seed": "train",
+        "seq_len": "model",
+        "vocab_size": "model",
+    }
+    return override(
+        Config(), {f"{groups.get(name, 'data')}.{name}": value for name, value in settings.items()}
+    )
 
 
 def source_of(source: Path | str, **settings: Any) -> Source:
@@ -55,4 +63,6 @@ def write(path: Path, content: str | bytes) -> Path:
 
 def write_rows(path: Path, texts: list[Any], column: str = "text") -> Path:
     """A .jsonl file."""
-    return write(path, "".join(json.dumps({"id": number, column: text}) + "\n" for number, text in enumerate(texts)))
+    return write(
+        path, "".join(json.dumps({"id": number, column: text}) + "\n" for number, text in enumerate(texts))
+    )

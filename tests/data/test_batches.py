@@ -1,4 +1,5 @@
-"""Rows and masks worked out by hand, and what must hold for any documents: ranks, resuming, counts, nothing lost.
+"""Rows and masks worked out by hand, and what must hold for any documents: ranks, resuming, counts, nothing
+lost.
 
 Shape letters: B sequences, T tokens."""
 
@@ -33,7 +34,9 @@ DOCUMENTS = st.lists(st.lists(st.integers(2, 257), min_size=1, max_size=14), min
 @pytest.fixture
 def rolled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Epoch e begins with the e-th document from the end, so that the arrays can be written down."""
-    monkeypatch.setattr(rows_module, "document_order", lambda number, seed, epoch: np.roll(np.arange(number), epoch))
+    monkeypatch.setattr(
+        rows_module, "document_order", lambda number, seed, epoch: np.roll(np.arange(number), epoch)
+    )
 
 
 def take(loader: Loader, number: int) -> list[Batch]:
@@ -69,7 +72,8 @@ def pairs_of_documents(documents: list[list[int]]) -> Counter[tuple[int, int]]:
 def test_packed_batches_by_hand() -> None:
     loader = Loader(prepared_of(BY_HAND), config_of(batch_size=2, seq_len=4))
     first, second = take(loader, 2)
-    # The stream: 10 11 12 0 20 21 0 30 31 32 33 34 0, then the second epoch: 30 31 32 33 34 0 10 11 12 0 20 21 0.
+    # The stream: 10 11 12 0 20 21 0 30 31 32 33 34 0, then the second epoch: 30 31 32 33 34 0 10 11 12 0 20
+    # 21 0.
     assert integers(first.tokens_BT) == [[10, 11, 12, 0], [20, 21, 0, 30]]
     assert integers(first.targets_BT) == [[11, 12, 0, 20], [21, 0, 30, 31]]
     assert integers(first.counted_BT) == [[1, 1, 1, 0], [1, 1, 0, 1]]
@@ -81,7 +85,7 @@ def test_packed_batches_by_hand() -> None:
     assert integers(second.documents_BT) == [[0, 0, 0, 0], [0, 1, 1, 1]]
     # Counted targets that are text, a byte each: 11 12 21 31, then 32 33 34 31 32 33.
     assert [(batch.num_counted, batch.num_bytes) for batch in (first, second)] == [(6, 4), (7, 6)]
-    assert first.seed_counted_BT is None
+    assert first.counted_with_padding_BT is None
     assert (loader.num_batches_per_epoch, loader.epoch, loader.num_truncated_tokens) == (1, 1, 0)
 
 
@@ -92,7 +96,7 @@ def test_padded_batches_by_hand() -> None:
     assert integers(first.tokens_BT) == [[10, 11, 12, 0], [20, 21, 0, 1]]
     assert integers(first.targets_BT) == [[11, 12, 0, 1], [21, 0, 1, 1]]
     assert integers(first.counted_BT) == [[1, 1, 1, 0], [1, 1, 0, 0]]
-    assert integers(first.seed_counted_BT) == [[1, 1, 1, 1], [1, 1, 1, 1]]
+    assert integers(first.counted_with_padding_BT) == [[1, 1, 1, 1], [1, 1, 1, 1]]
     assert first.documents_BT is None
     # The last document of the first epoch, cut, and the first of the second, which is the same one.
     assert integers(second.tokens_BT) == [[30, 31, 32, 33]] * 2
@@ -110,8 +114,8 @@ def test_padding_in_the_loss_counts_everything_but_leaves_meaning_and_bytes() ->
     assert batch.num_bytes == 2 + 1 + 4
     (measured,) = EvaluationLoader(prepared_of(BY_HAND), config)
     assert integers(measured.counted_BT) == integers(batch.meaning_BT)
-    assert measured.seed_counted_BT is not None
-    assert measured.seed_counted_BT.all()
+    assert measured.counted_with_padding_BT is not None
+    assert measured.counted_with_padding_BT.all()
 
 
 def test_evaluation_packs_whole_documents_by_hand() -> None:
@@ -132,13 +136,17 @@ def test_padding_behind_packed_documents_is_a_document_of_its_own() -> None:
 
 
 @given(DOCUMENTS, st.integers(1, 9), st.integers(0, 3))
-def test_packed_training_counts_each_pair_once_an_epoch(documents: list[list[int]], seq_len: int, seed: int) -> None:
+def test_packed_training_counts_each_pair_once_an_epoch(
+    documents: list[list[int]], seq_len: int, seed: int
+) -> None:
     prepared = prepared_of(documents)
     # As many sequences of T tokens as the epoch has tokens are exactly T epochs.
     config = config_of(batch_size=1, seq_len=min(seq_len, prepared.train.num_tokens), seed=seed)
     batches = take(Loader(prepared, config), prepared.train.num_tokens)
     expected = pairs_of_documents(documents)
-    assert pairs(batches) == Counter({pair: number * config.model.seq_len for pair, number in expected.items()})
+    assert pairs(batches) == Counter(
+        {pair: number * config.model.seq_len for pair, number in expected.items()}
+    )
 
 
 @given(DOCUMENTS, st.integers(1, 20), st.integers(1, 7), st.integers(1, 3), st.sampled_from(["pack", "pad"]))
@@ -147,7 +155,9 @@ def test_evaluation_does_not_depend_on_batch_size_or_ranks(
 ) -> None:
     prepared, config = prepared_of(documents), config_of(seq_len=seq_len, layout=layout)
     loaders = [
-        EvaluationLoader(prepared, config, rank=rank, world_size=world_size, batch_size=batch_size * world_size)
+        EvaluationLoader(
+            prepared, config, rank=rank, world_size=world_size, batch_size=batch_size * world_size
+        )
         for rank in range(world_size)
     ]
     shares = [list(loader) for loader in loaders]
@@ -155,15 +165,23 @@ def test_evaluation_does_not_depend_on_batch_size_or_ranks(
     kept = documents if layout == "pack" else [document[:seq_len] for document in documents]
     expected = pairs_of_documents(documents)
     if layout == "pad":
-        expected = Counter(pair for d in documents for pair in list(zip(d, (*d[1:], END_OF_TEXT_ID)))[:seq_len])
+        expected = Counter(
+            pair for d in documents for pair in list(zip(d, (*d[1:], END_OF_TEXT_ID)))[:seq_len]
+        )
     batches = [batch for share in shares for batch in share]
     assert pairs(batches) == expected
     assert sum(batch.num_counted for batch in batches) == sum(map(len, kept))
     # A byte for each token; the end of a text has none.
-    assert sum(batch.num_bytes for batch in batches) == sum(n for (_, target), n in expected.items() if target != END_OF_TEXT_ID)
+    assert sum(batch.num_bytes for batch in batches) == sum(
+        n for (_, target), n in expected.items() if target != END_OF_TEXT_ID
+    )
     if layout == "pad":
-        seed_counted = sum(int(batch.seed_counted_BT.sum()) for batch in batches if batch.seed_counted_BT is not None)
-        assert seed_counted == len(documents) * seq_len
+        num_with_padding = sum(
+            int(batch.counted_with_padding_BT.sum())
+            for batch in batches
+            if batch.counted_with_padding_BT is not None
+        )
+        assert num_with_padding == len(documents) * seq_len
 
 
 @given(DOCUMENTS, st.integers(1, 20))
@@ -187,14 +205,23 @@ def test_evaluation_rows_are_full_and_stay_near_the_order_of_documents() -> None
 
 
 @given(DOCUMENTS, st.integers(1, 5), st.sampled_from([1, 2, 3, 6]), st.sampled_from(["pack", "pad"]))
-def test_ranks_share_the_global_batch(documents: list[list[int]], seq_len: int, world_size: int, layout: str) -> None:
-    prepared, config = prepared_of(documents * 6 * seq_len), config_of(batch_size=6, seq_len=seq_len, layout=layout)
+def test_ranks_share_the_global_batch(
+    documents: list[list[int]], seq_len: int, world_size: int, layout: str
+) -> None:
+    prepared, config = (
+        prepared_of(documents * 6 * seq_len),
+        config_of(batch_size=6, seq_len=seq_len, layout=layout),
+    )
     whole = take(Loader(prepared, config), 3)
-    shares = [take(Loader(prepared, config, rank=rank, world_size=world_size), 3) for rank in range(world_size)]
+    shares = [
+        take(Loader(prepared, config, rank=rank, world_size=world_size), 3) for rank in range(world_size)
+    ]
     for batch, parts in zip(whole, zip(*shares)):
         for name in ("tokens_BT", "targets_BT", "counted_BT", "token_index_BT", "num_bytes_B"):
             assert torch.equal(vars(batch)[name], torch.cat([vars(part)[name] for part in parts]))
-        assert {part.num_counted_global for part in parts} == {batch.num_counted} == {batch.num_counted_global}
+        assert (
+            {part.num_counted_global for part in parts} == {batch.num_counted} == {batch.num_counted_global}
+        )
 
 
 @given(st.integers(0, 9), st.integers(1, 4), st.sampled_from(["pack", "pad"]))
@@ -222,7 +249,10 @@ def test_state_counts_what_was_handed_out_not_what_was_made_ahead() -> None:
 
 def test_resuming_with_another_batch_size_goes_on_at_the_same_sequence() -> None:
     prepared = prepared_of(BY_HAND)
-    loader, wide = Loader(prepared, config_of(batch_size=1, seq_len=4)), Loader(prepared, config_of(batch_size=3, seq_len=4))
+    loader, wide = (
+        Loader(prepared, config_of(batch_size=1, seq_len=4)),
+        Loader(prepared, config_of(batch_size=3, seq_len=4)),
+    )
     singles = take(loader, 5)
     wide.load_state_dict({**loader.state_dict(), "num_sequences": 2})
     assert torch.equal(take(wide, 1)[0].tokens_BT, torch.cat([batch.tokens_BT for batch in singles[2:]]))
@@ -239,7 +269,9 @@ def test_resuming_with_another_batch_size_goes_on_at_the_same_sequence() -> None
 def test_resuming_something_else_is_refused(changed: dict[str, Any], told: str) -> None:
     state = Loader(prepared_of(BY_HAND), config_of(batch_size=2, seq_len=4)).state_dict()
     with pytest.raises(SomelabError, match=told):
-        Loader(prepared_of(BY_HAND), config_of(**{"batch_size": 2, "seq_len": 4, **changed})).load_state_dict(state)
+        Loader(prepared_of(BY_HAND), config_of(**{"batch_size": 2, "seq_len": 4, **changed})).load_state_dict(
+            state
+        )
     with pytest.raises(SomelabError, match="data was 'by hand' and is 'other'"):
         Loader(prepared_of(BY_HAND, "other"), config_of(batch_size=2, seq_len=4)).load_state_dict(state)
 
@@ -271,7 +303,9 @@ def test_micro_batches_split_in_order() -> None:
 
 def test_tensors_have_their_types() -> None:
     (batch,) = take(Loader(prepared_of(BY_HAND), config_of(batch_size=2, seq_len=4)), 1)
-    assert {tensor.dtype for tensor in (batch.tokens_BT, batch.targets_BT, batch.token_index_BT)} == {torch.int64}
+    assert {tensor.dtype for tensor in (batch.tokens_BT, batch.targets_BT, batch.token_index_BT)} == {
+        torch.int64
+    }
     assert batch.documents_BT is not None
     assert (batch.documents_BT.dtype, batch.counted_BT.dtype) == (torch.int64, torch.bool)
 
@@ -309,17 +343,24 @@ def test_a_fault_in_the_thread_reaches_the_reader() -> None:
     [
         (
             {"batch_size": 4, "seq_len": 4},
-            "data.source = 'by hand': has 13 tokens for train, and one batch needs 16 (batch_size 4 x seq_len 4); "
-            "lower train.batch_size or model.seq_len, or give more text",
+            (
+                "data.source = 'by hand': has 13 tokens for train, and one batch needs 16 (batch_size 4 x "
+                "seq_len 4); lower train.batch_size or model.seq_len, or give more text"
+            ),
         ),
         (
             {"batch_size": 4, "seq_len": 4, "layout": "pad"},
-            "data.source = 'by hand': has 3 documents for train, and one batch needs 4 (batch_size 4, one document each); "
-            "lower train.batch_size, or give more text",
+            (
+                "data.source = 'by hand': has 3 documents for train, and one batch needs 4 (batch_size 4, "
+                "one document each); lower train.batch_size, or give more text"
+            ),
         ),
         (
             {"batch_size": 2, "seq_len": 4, "vocab_size": 100},
-            "model.vocab_size = 100: the tokenizer has 258 tokens; choose that many or more, or prepare the data again",
+            (
+                "model.vocab_size = 100: the tokenizer has 258 tokens; choose that many or more, or prepare "
+                "the data again"
+            ),
         ),
     ],
 )
@@ -330,5 +371,7 @@ def test_errors_in_one_line(settings: dict[str, Any], line: str) -> None:
 
 
 def test_ranks_that_do_not_divide_the_batch() -> None:
-    with pytest.raises(ConfigError, match=r"train.batch_size = 4: cannot be shared by 3 ranks; choose a multiple"):
+    with pytest.raises(
+        ConfigError, match=r"train.batch_size = 4: cannot be shared by 3 ranks; choose a multiple"
+    ):
         Loader(prepared_of(BY_HAND), config_of(batch_size=4, seq_len=2), world_size=3)

@@ -1,4 +1,5 @@
-"""The corpus as a source: the same text for everyone, any document by its number, labels on every character, enough variety."""
+"""The corpus as a source: the same text for everyone, any document by its number, labels on every character,
+enough variety."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ import pytest
 from somelab.data.corpus import KINDS, Document, Role, WordClass, document, documents
 from somelab.errors import ConfigError
 
-# The corpus is part of every result that was measured on it. A change that is wanted changes this digest, and is told.
+# The corpus is part of every result that was measured on it. A change that is wanted changes this digest, and
+# is told.
 GOLDEN = "09116079ecdcae2f0e0399872707d2b6bdbd20928154f7126ed2a7e0571cf0c6"
 DIGEST_SCRIPT = """
 from hashlib import sha256
@@ -33,7 +35,9 @@ def first(seed: int, num_documents: int, *kinds: str) -> list[Document]:
 
 def test_the_first_documents_never_change_whatever_the_process() -> None:
     environment = {"PYTHONHASHSEED": "123", "PYTHONPATH": ":".join(sys.path)}
-    run = subprocess.run([sys.executable, "-c", DIGEST_SCRIPT], capture_output=True, text=True, check=True, env=environment)
+    run = subprocess.run(
+        [sys.executable, "-c", DIGEST_SCRIPT], capture_output=True, text=True, check=True, env=environment
+    )
     assert run.stdout.strip() == GOLDEN
 
 
@@ -110,7 +114,8 @@ EXPECTED = {
     WordClass.PREPOSITION: "of from with under into between among",
     WordClass.CONJUNCTION: "and but or because if when although whenever",
     WordClass.VERB: "went asked took gave walked found bought sang became forgot wrote",
-    WordClass.NOUN: "house village river kitchen umbrella teacher squirrel degrees kilometres morning breakfast",
+    WordClass.NOUN: "house village river kitchen umbrella teacher "
+    "squirrel degrees kilometres morning breakfast",
     WordClass.ADJECTIVE: "small beautiful happy wonderful purple striped curious",
     WordClass.ADVERB: "slowly carefully never always suddenly together",
     WordClass.NUMBER: "three seven twelve forty hundred thirty-one",
@@ -142,16 +147,25 @@ def test_roles_follow_the_classes() -> None:
                 assert word.role in doing
             elif word.word_class in nominal:
                 assert word.role not in doing | {Role.CONNECTIVE}
-            elif word.word_class in {WordClass.DETERMINER, WordClass.PUNCTUATION, WordClass.AUXILIARY, WordClass.PREPOSITION}:
+            elif word.word_class in {
+                WordClass.DETERMINER,
+                WordClass.PUNCTUATION,
+                WordClass.AUXILIARY,
+                WordClass.PREPOSITION,
+            }:
                 assert word.role is Role.NONE
             elif word.word_class is WordClass.CONJUNCTION:
                 assert word.role in {Role.CONNECTIVE, Role.QUANTITY}
 
 
 def test_one_sentence_labelled_by_hand() -> None:
-    item = next(item for item in documents(0, ["story"]) if "went home, lit the lamp and smiled." in item.text)
+    item = next(
+        item for item in documents(0, ["story"]) if "went home, lit the lamp and smiled." in item.text
+    )
     start = item.text.index("went home, lit the lamp and smiled.")
-    labels = [(item.text[w.start : w.end], w.word_class.value, w.role.value) for w in item.words if w.start >= start][:9]
+    labels = [
+        (item.text[w.start : w.end], w.word_class.value, w.role.value) for w in item.words if w.start >= start
+    ][:9]
     assert labels == [
         ("went", "verb", "action"),
         ("home", "adverb", "manner"),
@@ -202,6 +216,7 @@ def test_the_vocabulary_is_broad_and_has_a_tail() -> None:
     assert len(forms[WordClass.ADJECTIVE]) > 250
     assert len(forms[WordClass.PROPER_NOUN]) > 200
     common = [count for _, count in forms[WordClass.NOUN].most_common()]
-    # The tenth noun is far more frequent than the middle one, and some are met only once in two thousand documents.
+    # The tenth noun is far more frequent than the middle one, and some are met only once in two thousand
+    # documents.
     assert common[9] > 20 * common[len(common) // 2]
     assert common[-1] == 1

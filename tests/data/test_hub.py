@@ -1,4 +1,5 @@
-"""Datasets by name, from a Hub that is made up here: its splits and columns, and what is said when it is out of reach."""
+"""Datasets by name, from a Hub that is made up here: its splits and columns, and what is said when it is out
+of reach."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ class FakeSplit(list[dict[str, Any]]):
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> dict[Any, Any]:
-    """A Hub with the datasets that a test puts in, by name and configuration; anything else cannot be reached."""
+    """A Hub with the datasets that a test puts in, by name and configuration; anything else cannot be
+    reached."""
     known: dict[Any, Any] = {}
 
     def load_dataset(name: str, configuration: str | None) -> Any:
@@ -67,21 +69,33 @@ def test_hub_is_asked_only_when_documents_are_read(hub: dict[Any, Any]) -> None:
     [
         (
             "tinystories",
-            "data.source = 'tinystories': cannot be had from the Hub (Couldn't reach 'roneneldan/TinyStories' on the Hub); "
-            "check the name and the network, or give text of your own: --data FILE.txt",
+            (
+                "data.source = 'tinystories': cannot be loaded from the Hub (Couldn't reach "
+                "'roneneldan/TinyStories' on the Hub); check the name and the network, or give text of your "
+                "own: --data FILE.txt"
+            ),
         ),
         (
             "owner/missing",
             "data.source = 'owner/missing': is no path here, "
-            "and cannot be had from the Hub (Couldn't reach 'owner/missing' on the Hub); "
+            "and cannot be loaded from the Hub (Couldn't reach 'owner/missing' on the Hub); "
             "check the name and the network, or give text of your own: --data FILE.txt",
         ),
         (
             "owner/columns",
-            "data.text_column = 'text': owner/columns has no such column; known: body, id (e.g. --data owner/columns:COLUMN)",
+            (
+                "data.text_column = 'text': owner/columns has no such column; known: body, id (e.g. --data "
+                "owner/columns:COLUMN)"
+            ),
         ),
-        ("owner/columns:id", "data.text_column = 'id': owner/columns:id has no text in it; name a column of text"),
-        ("owner/splits", "data.source = 'owner/splits': has no split named train (it has test); choose another dataset"),
+        (
+            "owner/columns:id",
+            "data.text_column = 'id': owner/columns:id has no text in it; name a column of text",
+        ),
+        (
+            "owner/splits",
+            "data.source = 'owner/splits': has no split named train (it has test); choose another dataset",
+        ),
         ("owner/empty", "data.source = 'owner/empty': has no documents for training; give more text"),
     ],
 )
@@ -97,6 +111,7 @@ def test_hub_errors_in_one_line(hub: dict[Any, Any], name: str, line: str) -> No
 def test_hub_without_the_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(
-        SomelabError, match=r"^reading tinystories needs the datasets library; run `pip install 'somelab\[data\]'`, or"
+        SomelabError,
+        match=r"^reading tinystories needs the datasets library; run `pip install 'somelab\[data\]'`, or",
     ):
         list(source_of("tinystories").train())

@@ -12,7 +12,14 @@ from somelab.model import Decoder
 from somelab.model.loss import token_nats
 from tests.data.builders import byte_tokenizer, prepared_of
 
-TEXTS = ["One day a cat ran.", "The end.", "A much longer text about nothing.", "x", "Red, blue.", "No more, said she."]
+TEXTS = [
+    "One day a cat ran.",
+    "The end.",
+    "A much longer text about nothing.",
+    "x",
+    "Red, blue.",
+    "No more, said she.",
+]
 
 
 def mean_loss(config: Config, prepared: PreparedData, batch_size: int) -> tuple[float, int]:
@@ -29,8 +36,17 @@ def mean_loss(config: Config, prepared: PreparedData, batch_size: int) -> tuple[
 @pytest.mark.parametrize("backbone", ["seed", "modern"])
 def test_loss_does_not_depend_on_layout_or_batch_size(backbone: str) -> None:
     prepared = prepared_of([byte_tokenizer().encode(text) for text in TEXTS])
-    small = {"d_model": 16, "num_layers": 2, "num_heads": 2, "seq_len": 40, "vocab_size": 258, "backbone": backbone}
-    config = override(Config(), {**{f"model.{name}": value for name, value in small.items()}, "experts.num_experts": 4})
+    small = {
+        "d_model": 16,
+        "num_layers": 2,
+        "num_heads": 2,
+        "seq_len": 40,
+        "vocab_size": 258,
+        "backbone": backbone,
+    }
+    config = override(
+        Config(), {**{f"model.{name}": value for name, value in small.items()}, "experts.num_experts": 4}
+    )
     config = override(config, {"experts.d_ffn": 8, "experts.top_k": 2})
     packed, num_packed = mean_loss(config, prepared, batch_size=3)
     again, _ = mean_loss(config, prepared, batch_size=1)

@@ -1,4 +1,5 @@
-"""Token files hold the documents, are found again by content, and are complete or absent whatever happens meanwhile."""
+"""Token files hold the documents, are found again by content, and are complete or absent whatever happens
+meanwhile."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ from somelab.data.tokenizer import END_OF_TEXT_ID, Tokenizer
 from somelab.errors import ConfigError, SomelabError
 from tests.data.builders import byte_tokenizer, config_of, source_of, write, write_rows
 
-TEXTS = [f"Story {number}: the cat of house {number % 7} sat on the mat.\nÅll är väl 🙂 <|endoftext|>" for number in range(200)]
+TEXTS = [
+    (f"Story {number}: the cat of house {number % 7} sat on the mat.\nÅll är väl 🙂 <|endoftext|>")
+    for number in range(200)
+]
 
 
 @pytest.fixture
@@ -33,13 +37,17 @@ def config(tmp_path: Path) -> Config:
 
 def texts_of(split: Split, tokenizer: Tokenizer) -> list[str]:
     documents = [split.tokens[begin:end] for begin, end in zip(split.offsets[:-1], split.offsets[1:])]
-    assert all(document[-1] == END_OF_TEXT_ID and END_OF_TEXT_ID not in document[:-1] for document in documents)
+    assert all(
+        document[-1] == END_OF_TEXT_ID and END_OF_TEXT_ID not in document[:-1] for document in documents
+    )
     return [tokenizer.decode(document[:-1]) for document in documents]
 
 
 def same(left: PreparedData, right: PreparedData) -> bool:
     return left.digest == right.digest and all(
-        np.array_equal(one.tokens, other.tokens) and np.array_equal(one.offsets, other.offsets) and one.num_bytes == other.num_bytes
+        np.array_equal(one.tokens, other.tokens)
+        and np.array_equal(one.offsets, other.offsets)
+        and one.num_bytes == other.num_bytes
         for one, other in ((left.train, right.train), (left.val, right.val))
     )
 
@@ -62,7 +70,9 @@ def test_files_hold_the_documents(config: Config, cache: Path) -> None:
     assert prepared.source == config.data.source
 
 
-def test_large_vocabularies_take_four_bytes(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_vocabularies_take_four_bytes(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Tokenizer, "vocab_size", 65_537)
     config = config_of(source=str(write(tmp_path / "a.txt", "a\n\nb\n\nc")), vocab_size=258)
     assert prepare(config, cache).train.tokens.dtype == np.uint32
@@ -74,7 +84,9 @@ def test_blocks_change_nothing(config: Config, tmp_path: Path, monkeypatch: pyte
     assert same(whole, prepare(config, tmp_path / "two"))
 
 
-def test_the_tokenizer_learns_from_the_first_documents_only(config: Config, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tokenizer_learns_from_the_first_documents_only(
+    config: Config, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     texts = list(source_of(config.data.source).train())
     monkeypatch.setattr(prepare_module, "TOKENIZER_BYTES", sum(len(text.encode()) for text in texts[:9]) + 1)
     prepared = prepare(config, cache)
@@ -87,7 +99,9 @@ def test_prepared_once_for_all_layouts(config: Config, cache: Path) -> None:
     first = prepare(config, cache, lambda doing, number: done.append(doing))
     assert set(done) == {"training the tokenizer", "encoding train", "encoding val"}
     done.clear()
-    other = config_of(source=config.data.source, vocab_size=300, layout="pad", seq_len=32, batch_size=4, seed=5)
+    other = config_of(
+        source=config.data.source, vocab_size=300, layout="pad", seq_len=32, batch_size=4, seed=5
+    )
     assert same(first, prepare(other, cache, lambda doing, number: done.append(doing)))
     assert not done
     assert len(folders(cache)) == 1
@@ -129,12 +143,14 @@ def test_a_text_as_a_whole_is_validation(config: Config, cache: Path) -> None:
 
 def test_the_whole_of_one_short_text_needs_no_held_out_part(tmp_path: Path, cache: Path) -> None:
     config = config_of(source=str(write(tmp_path / "a.txt", "One line.")))
-    assert texts_of(prepare_with(byte_tokenizer(), config, cache, whole=True).val, byte_tokenizer()) == ["One line."]
+    assert texts_of(prepare_with(byte_tokenizer(), config, cache, whole=True).val, byte_tokenizer()) == [
+        "One line."
+    ]
 
 
 def test_too_small_a_vocabulary(tmp_path: Path, cache: Path) -> None:
     config = config_of(source=str(tmp_path / "the source is not looked at first.txt"), vocab_size=100)
-    with pytest.raises(ConfigError, match=r"^model.vocab_size = 100: has no room for"):
+    with pytest.raises(ConfigError, match=r"^model.vocab_size = 100: is too small for"):
         prepare(config, cache)
 
 
@@ -177,7 +193,9 @@ print("digest", prepared.digest, "torch" in sys.modules)
 
 def start(config: Config, cache: Path, kill_at: str = "") -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", PREPARE, config.data.source, str(cache), kill_at], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", PREPARE, config.data.source, str(cache), kill_at],
+        stdout=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -202,7 +220,9 @@ def test_of_two_processes_one_builds_and_both_read(config: Config, cache: Path) 
     assert len(folders(cache)) == 1
 
 
-def test_the_cache_is_where_the_variable_says(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_is_where_the_variable_says(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOMELAB_CACHE", str(tmp_path / "elsewhere"))
     prepare(config)
     assert len(folders(tmp_path / "elsewhere")) == 1
@@ -212,7 +232,9 @@ def test_the_cache_is_where_the_variable_says(config: Config, tmp_path: Path, mo
     assert len(folders(tmp_path / "home" / ".cache" / "somelab")) == 1
 
 
-def test_a_cache_that_cannot_be_written(config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_cannot_be_written(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOMELAB_CACHE", str(write(tmp_path / "file", "in the way")))
     with pytest.raises(ConfigError) as caught:
         prepare(config)
@@ -224,7 +246,11 @@ def test_a_cache_that_cannot_be_written(config: Config, tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("train.bin", "train.bin does not hold"), ("meta.json", "Expecting value"), ("tokenizer.json", "is not a tokenizer")],
+    [
+        ("train.bin", "train.bin does not hold"),
+        ("meta.json", "Expecting value"),
+        ("tokenizer.json", "is not a tokenizer"),
+    ],
 )
 def test_damaged_files_are_told_in_one_line(config: Config, cache: Path, name: str, reason: str) -> None:
     prepare(config, cache)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from somelab.data import corpus
 from somelab.data.corpus import document
 from somelab.errors import ConfigError
 from tests.data.builders import source_of, write, write_rows
@@ -60,7 +62,8 @@ def test_identity_is_the_content_not_the_name(tmp_path: Path) -> None:
     assert source_of(first).identity == source_of(second).identity
     assert source_of(first).identity == source_of(first, text_column="body").identity
     rows = write_rows(tmp_path / "a.jsonl", ["x", "y"])
-    assert source_of(rows).identity != source_of(rows, text_column="id").identity  # of tables the column is part of it
+    # Of tables the column is part of it.
+    assert source_of(rows).identity != source_of(rows, text_column="id").identity
     write(second, "x\n\nz")
     assert source_of(first).identity != source_of(second).identity
 
@@ -81,8 +84,24 @@ def test_builtin_kinds() -> None:
     assert source.identity != source_of("builtin:letter", train_subset_size=10).identity
 
 
+def test_builtin_text_is_named_by_its_code_and_its_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = source_of("builtin").identity
+    copy = shutil.copytree(Path(corpus.__file__).parent, tmp_path / "corpus")
+    monkeypatch.setattr(corpus, "__file__", str(copy / "__init__.py"))
+    assert source_of("builtin").identity == before
+    for path in (copy / "page.py", copy / "grammar" / "story.txt", copy / "words" / "nouns.txt"):
+        path.write_text(path.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+        assert source_of("builtin").identity != before
+        before = source_of("builtin").identity
+
+
 def test_builtin_has_stated_sizes() -> None:
-    assert source_of("builtin").identity == source_of("builtin", train_subset_size=20_000, val_subset_size=1_000).identity
+    assert (
+        source_of("builtin").identity
+        == source_of("builtin", train_subset_size=20_000, val_subset_size=1_000).identity
+    )
     assert source_of("builtin").identity != source_of("builtin", val_subset_size=999).identity
 
 
@@ -90,7 +109,9 @@ def test_builtin_has_stated_sizes() -> None:
 def test_a_folder_without_text(tmp_path: Path, make: Callable[[Path], Any]) -> None:
     folder = tmp_path / "folder"
     make(folder)
-    with pytest.raises(ConfigError, match=r"is a folder without .txt, .jsonl or .parquet files to train on; give another$"):
+    with pytest.raises(
+        ConfigError, match=r"is a folder without .txt, .jsonl or .parquet files to train on; give another$"
+    ):
         source_of(folder)
 
 
@@ -104,12 +125,15 @@ def test_an_empty_sibling_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("word", ["", "shakespeare", "bultin", "tiny stories"])
 def test_words_that_are_no_source(word: str) -> None:
     with pytest.raises(
-        ConfigError, match=rf"^data.source = '{word}': is not a source of text; give builtin, tinystories, the path of"
+        ConfigError,
+        match=rf"^data.source = '{word}': is not a source of text; give builtin, tinystories, the path of",
     ):
         source_of(word)
 
 
-@pytest.mark.parametrize(("word", "remedy"), [("builtin:leter", "did you mean letter?"), ("builtin:", "known: ")])
+@pytest.mark.parametrize(
+    ("word", "remedy"), [("builtin:leter", "did you mean letter?"), ("builtin:", "known: ")]
+)
 def test_unknown_kinds(word: str, remedy: str) -> None:
     with pytest.raises(ConfigError) as caught:
         source_of(word)

@@ -21,7 +21,16 @@ def texts_of(path: Path) -> list[str]:
 
 
 def test_text_is_divided_by_separator_lines(tmp_path: Path) -> None:
-    content = "one\n\nstill one\n<|endoftext|>\n<|endoftext|>\r\n  two, indented\r\n <|endoftext|> \nthree <|endoftext|> goes on"
+    content = (
+        "one\n"
+        "\n"
+        "still one\n"
+        "<|endoftext|>\n"
+        "<|endoftext|>\r\n"
+        "  two, indented\r\n"
+        " <|endoftext|> \n"
+        "three <|endoftext|> goes on"
+    )
     path = write(tmp_path / "a.txt", content)
     assert texts_of(path) == ["one\n\nstill one", "  two, indented", "three <|endoftext|> goes on"]
 
@@ -51,7 +60,9 @@ def test_text_without_blank_lines_is_cut_at_line_ends(tmp_path: Path) -> None:
 
 
 def test_a_small_text_is_cut_finer(tmp_path: Path) -> None:
-    documents = texts_of(write(tmp_path / "a.txt", "\n\n".join(f"paragraph {number}" for number in range(100))))
+    documents = texts_of(
+        write(tmp_path / "a.txt", "\n\n".join(f"paragraph {number}" for number in range(100)))
+    )
     assert len(documents) >= 20
     assert "\n\n".join(documents) == "\n\n".join(f"paragraph {number}" for number in range(100))
 
@@ -65,11 +76,14 @@ def test_nothing_but_line_ends_is_lost(lines: list[str]) -> None:
 
 def test_jsonl_reads_the_text_column(tmp_path: Path) -> None:
     path = write(
-        tmp_path / "a.jsonl", '{"text": "one\\n\\ud83d\\ude42"}\n\n{"id": 3, "text": null}\n{"text": " "}\n{"text": "two"}'
+        tmp_path / "a.jsonl",
+        '{"text": "one\\n\\ud83d\\ude42"}\n\n{"id": 3, "text": null}\n{"text": " "}\n{"text": "two"}',
     )
     assert texts_of(path) == ["one\n🙂", "two"]
     path = write_rows(tmp_path / "b.jsonl", ["x", "y"], column="body")
-    assert sorted([*source_of(path, text_column="body").train(), *source_of(path, text_column="body").val()]) == ["x", "y"]
+    assert sorted(
+        [*source_of(path, text_column="body").train(), *source_of(path, text_column="body").val()]
+    ) == ["x", "y"]
 
 
 def test_parquet_reads_the_text_column(tmp_path: Path) -> None:
@@ -78,18 +92,25 @@ def test_parquet_reads_the_text_column(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     parquet.write_table(pyarrow.table({"id": [1, 2, 3], "body": ["one", None, "two"]}), path)
     assert list(read_documents(path, "body")) == ["one", "two"]
-    with pytest.raises(ConfigError, match=r"data.text_column = 'text': .*a.parquet has no such column; known: body, id"):
+    with pytest.raises(
+        ConfigError, match=r"data.text_column = 'text': .*a.parquet has no such column; known: body, id"
+    ):
         texts_of(path)
-    with pytest.raises(ConfigError, match=r"data.text_column = 'id': .*a.parquet holds int64 in it, not text"):
+    with pytest.raises(
+        ConfigError, match=r"data.text_column = 'id': .*a.parquet holds int64 in it, not text"
+    ):
         list(read_documents(path, "id"))
     with pytest.raises(ConfigError, match="is not a sound Parquet file"):
         texts_of(write(tmp_path / "b.parquet", "no table"))
 
 
-def test_parquet_without_pyarrow_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parquet_without_pyarrow_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(
-        SomelabError, match=r"^reading a.parquet needs pyarrow; run `pip install 'somelab\[data\]'`, or give a .jsonl"
+        SomelabError,
+        match=r"^reading a.parquet needs pyarrow; run `pip install 'somelab\[data\]'`, or give a .jsonl",
     ):
         texts_of(write(tmp_path / "a.parquet", "x"))
 
@@ -103,8 +124,16 @@ MISTAKES: dict[str, tuple[str | bytes | None, str, str]] = {
     ),
     "empty.txt": ("", "is empty", "give a file with text"),
     "blank.txt": ("\n \n<|endoftext|>\n", "holds no documents", "give a file with text"),
-    "single.txt": ("only one", "has one document only, so none can be held out", "separate documents by lines <|endoftext|>"),
-    "latin.txt": (b"good\n<|endoftext|>\nna\xefve\n", "is not UTF-8 text (byte 21)", "save it as UTF-8, or remove that byte"),
+    "single.txt": (
+        "only one",
+        "has one document only, so none can be held out",
+        "separate documents by lines <|endoftext|>",
+    ),
+    "latin.txt": (
+        b"good\n<|endoftext|>\nna\xefve\n",
+        "is not UTF-8 text (byte 21)",
+        "save it as UTF-8, or remove that byte",
+    ),
     "latin.jsonl": (b'{"text": "a"}\n{"text": "\xff"}\n', "is not UTF-8 text (byte 24)", "save it as UTF-8"),
     "notes.md": ("text", "is not a .txt, .jsonl or .parquet file", "convert it, or change its name"),
     "bad.jsonl": (
@@ -113,8 +142,16 @@ MISTAKES: dict[str, tuple[str | bytes | None, str, str]] = {
         "correct or remove that line",
     ),
     "list.jsonl": ('{"text": "a"}\n\n[1]\n', "line 3 is not a JSON object", "correct or remove that line"),
-    "number.jsonl": ('{"text": 7}\n', "line 1 has no text in column text, but int", "correct or remove that line"),
-    "half.jsonl": ('{"text": "\\ud83d"}\n', "line 1 holds half of a surrogate pair", "correct or remove that line"),
+    "number.jsonl": (
+        '{"text": 7}\n',
+        "line 1 has no text in column text, but int",
+        "correct or remove that line",
+    ),
+    "half.jsonl": (
+        '{"text": "\\ud83d"}\n',
+        "line 1 holds half of a surrogate pair",
+        "correct or remove that line",
+    ),
 }
 
 
@@ -136,7 +173,10 @@ def test_a_missing_column_names_the_nearest(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "a.jsonl", ["x"], column="texts")
     with pytest.raises(ConfigError) as caught:
         list(source_of(path).train())
-    assert str(caught.value) == f"data.text_column = 'text': line 1 of {path} has no such column; did you mean texts?"
+    assert (
+        str(caught.value)
+        == f"data.text_column = 'text': line 1 of {path} has no such column; did you mean texts?"
+    )
 
 
 def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,6 +188,6 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(ConfigError) as caught:
         source_of(path)
-    assert (
-        str(caught.value) == f"data.source = '{path}': cannot be read (Permission denied); give a file that exists and may be read"
+    assert str(caught.value) == (
+        f"data.source = '{path}': cannot be read (Permission denied); give a file that exists and may be read"
     )

@@ -16,7 +16,11 @@ from somelab.data.tokenizer import END_OF_TEXT_ID, PAD_ID, Tokenizer
 from somelab.errors import ConfigError, SomelabError
 from tests.data.builders import byte_tokenizer
 
-ENGLISH = ["The cat sat on the mat.\n", "The dog and the cat ran to the big red barn.", "\tThe end, said the cat."] * 20
+ENGLISH = [
+    "The cat sat on the mat.\n",
+    "The dog and the cat ran to the big red barn.",
+    "\tThe end, said the cat.",
+] * 20
 HARD_TEXTS = [
     "",
     " ",
@@ -51,7 +55,13 @@ def test_training_merges_frequent_pairs_only() -> None:
     # Merges: a+a, aa+aa; then " "+"aaaa" occurs once only, as everything in "once" does.
     assert tokenizer.vocab_size == 260
     assert len(tokenizer.encode("aaaa")) == 1
-    assert [tokenizer.bytes_of_token(token) for token in tokenizer.encode("aaa on")] == [b"aa", b"a", b" ", b"o", b"n"]
+    assert [tokenizer.bytes_of_token(token) for token in tokenizer.encode("aaa on")] == [
+        b"aa",
+        b"a",
+        b" ",
+        b"o",
+        b"n",
+    ]
 
 
 def test_special_tokens_have_their_ids_and_no_bytes() -> None:
@@ -71,7 +81,9 @@ def test_smallest_vocabulary_is_the_bytes() -> None:
     tokenizer = Tokenizer.train(ENGLISH, 258)
     assert tokenizer.vocab_size == 258
     assert len(tokenizer.encode("The cat 🙂")) == 12
-    with pytest.raises(ConfigError, match=r"^model.vocab_size = 257: has no room for .*; choose 258 or more$"):
+    with pytest.raises(
+        ConfigError, match=r"^model.vocab_size = 257: is too small for .*; choose 258 or more$"
+    ):
         Tokenizer.train(ENGLISH, 257)
 
 
@@ -111,6 +123,8 @@ def test_training_is_the_same_in_another_process_with_other_threads(threads: str
     )
     environment = {**os.environ, "RAYON_NUM_THREADS": threads}
     root = Path(__file__).parents[2]
-    result = subprocess.run([sys.executable, "-c", program], cwd=root, env=environment, capture_output=True, text=True, check=True)
+    result = subprocess.run(
+        [sys.executable, "-c", program], cwd=root, env=environment, capture_output=True, text=True, check=True
+    )
     here = Tokenizer.train(ENGLISH * 50 + HARD_TEXTS, 500).digest
     assert result.stdout.split() == [here, here]

@@ -1,4 +1,5 @@
-"""Whatever fails while something is written: the old content stays, and what is left lying about can be swept up."""
+"""Whatever fails while something is written: the old content stays, and what is left lying about can be swept
+up."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ from somelab.disk.atomic import WriteError
 class Trouble:
     """Lets the n-th call of any of some functions of `os` fail, and counts all of them."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, names: tuple[str, ...], fails_at: int, number: int = errno.ENOSPC) -> None:
+    def __init__(
+        self, patch: pytest.MonkeyPatch, names: tuple[str, ...], fails_at: int, number: int = errno.ENOSPC
+    ) -> None:
         self.num_calls, self.fails_at, self.number = 0, fails_at, number
         for name in names:
             patch.setattr(os, name, self._troubled(getattr(os, name)))
@@ -115,7 +118,8 @@ def test_a_failure_at_any_call_leaves_the_old_or_the_new(folder: Path, what: str
 
 
 def test_a_new_folder_is_there_whole_or_not_at_all(folder: Path) -> None:
-    """A folder of that name is replaced only if it is a leftover (see `checkpoint.save`); beside it nothing changes."""
+    """A folder of that name is replaced only if it is a leftover (see `checkpoint.save`); beside it nothing
+    changes."""
     whole = {**BEFORE, "fresh/a": b"new a", "fresh/b": b"new b"}
     results: list[bool] = []
     complaints: list[str] = []
@@ -168,7 +172,9 @@ def test_leftovers_of_killed_writers_are_swept_up_and_nothing_else(folder: Path)
         (errno.ENOTDIR, "choose another folder with --out"),
     ],
 )
-def test_what_the_disk_refuses_has_a_remedy(folder: Path, monkeypatch: pytest.MonkeyPatch, number: int, remedy: str) -> None:
+def test_what_the_disk_refuses_has_a_remedy(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, number: int, remedy: str
+) -> None:
     Trouble(monkeypatch, ("replace",), 1, number)
     with pytest.raises(WriteError) as caught:
         write_file(folder)

@@ -1,5 +1,6 @@
-"""What each of two ranks does in the distributed tests: its share of the tokens, one collective, the rules, a DDP training.
-Started once for all tests of the folder, since starting a process costs more than everything it does here.
+"""What each of two ranks does in the distributed tests: its share of the tokens, one collective, the rules, a
+DDP training. Started once for all tests of the folder, since starting a process costs more than everything it
+does here.
 
 Shape letters: T tokens, D model width."""
 
@@ -17,11 +18,13 @@ from torch.nn.parallel import DistributedDataParallel
 from somelab.core.layer import SomeLayer
 from somelab.core.router import Routing
 from somelab.core.statistics import all_reduce_
+from somelab.library.attach import attach
 from tests.core.builders import small_layer, tokens_of
 
 WORLD_SIZE, D_MODEL, NUM_TOKENS, NUM_STEPS = 2, 16, 64, 4
 
-# Rates that move keys visibly without fusing them: keys in one place make ties, and rounding would decide the routing.
+# Rates that move keys visibly without fusing them: keys in one place make ties, and rounding would decide the
+# routing.
 LIVELY: dict[str, Any] = {
     "alpha": 0.005,
     "beta": 0.001,
@@ -38,7 +41,10 @@ WORLDS: dict[str, tuple[list[dict[str, Any]], int]] = {
     "tables": ([{**LIVELY, "pairs": "dense"}] * 2, 32),
     "lists": ([{**LIVELY, "pairs": "sparse"}] * 2, 32),
     "one of each": ([{**LIVELY, "pairs": "dense", "respawn": False}, {**LIVELY, "pairs": "sparse"}], 32),
-    "uneven shares": ([{**LIVELY, "pairs": "sparse", "attraction_by": "gate"}, {**LIVELY, "attraction_by": "winner"}], 50),
+    "uneven shares": (
+        [{**LIVELY, "pairs": "sparse", "attraction_by": "gate"}, {**LIVELY, "attraction_by": "winner"}],
+        50,
+    ),
     "a rank without tokens": ([{**LIVELY, "pairs": "sparse"}, LIVELY], 64),
     "a share of the tokens": ([{**LIVELY, "token_fraction": 0.5}] * 2, 32),
     "credit": ([{**LIVELY, "credit": 0.03}] * 2, 40),
@@ -72,7 +78,7 @@ def gather_step(layers: list[SomeLayer], step: int, share: slice) -> list[dict[s
     gaps: list[float] = []
     for layer in layers:
         x_TD = tokens_of(NUM_TOKENS, D_MODEL, seed=step)[share]
-        output = layer(x_TD, counted=counted_of(step)[share], token_index=index_T[share])
+        output = layer(x_TD, counted=counted_of(step)[share], token_index=index_T[share], details=True)
         gaps.append(smallest_gap(layer, output.routing))
         layer.credit_(tokens_of(NUM_TOKENS, D_MODEL, seed=1000 + step)[share])
     if dist.is_initialized():
@@ -110,12 +116,14 @@ class Block(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.some = small_layer(D_MODEL, router={"kind": "mlp", "temperature": 0.5}, gravity={"alpha": 0.005, "beta": 0.001})
+        self.some = small_layer(
+            D_MODEL, router={"kind": "mlp", "temperature": 0.5}, gravity={"alpha": 0.005, "beta": 0.001}
+        )
 
         self.gap = float("inf")
 
     def forward(self, x_TD: Tensor, index_T: Tensor) -> Tensor:
-        output = self.some(x_TD, token_index=index_T)
+        output = self.some(x_TD, token_index=index_T, details=True)
         self.gap = min(self.gap, smallest_gap(self.some, output.routing))
         return x_TD + output.mixture
 
@@ -123,10 +131,15 @@ class Block(nn.Module):
 def train_block(share: slice) -> dict[str, Any]:
     """AdamW on the query network, gravity on the keys; under DDP where ranks exist."""
     block = Block()
-    wrapped: nn.Module = DistributedDataParallel(block, broadcast_buffers=False) if dist.is_initialized() else block
+    wrapped: nn.Module = (
+        DistributedDataParallel(block, broadcast_buffers=False) if dist.is_initialized() else block
+    )
     optimizer = torch.optim.AdamW([p for p in block.parameters() if p.requires_grad], lr=1e-3)
     for step in range(NUM_STEPS):
-        x_TD, target_TD = tokens_of(NUM_TOKENS, D_MODEL, seed=step), tokens_of(NUM_TOKENS, D_MODEL, seed=100 + step)
+        x_TD, target_TD = (
+            tokens_of(NUM_TOKENS, D_MODEL, seed=step),
+            tokens_of(NUM_TOKENS, D_MODEL, seed=100 + step),
+        )
         (wrapped(x_TD[share], torch.arange(NUM_TOKENS)[share]) - target_TD[share]).square().mean().backward()
         optimizer.step()
         optimizer.zero_grad()
@@ -142,6 +155,25 @@ def train_block(share: slice) -> dict[str, Any]:
     }
 
 
+def train_attached(share: slice) -> dict[str, Any]:
+    """A user's loop: DDP as it comes, which synchronizes buffers, two micro-batches a step, and `attach`."""
+    layer = SomeLayer(D_MODEL, {"num_experts": 8, "top_k": 2, "d_ffn": 24})
+    wrapped: nn.Module = DistributedDataParallel(layer) if dist.is_initialized() else layer
+    optimizer = torch.optim.AdamW([p for p in layer.parameters() if p.requires_grad], lr=1e-3)
+    attach(wrapped, optimizer, num_steps=NUM_STEPS, accumulation=2)
+    counts: list[Tensor] = []
+    for step in range(NUM_STEPS):
+        for part in range(2):
+            x_TD, target_TD = (
+                tokens_of(NUM_TOKENS, D_MODEL, seed=seed + 2 * step + part)[share] for seed in (0, 100)
+            )
+            ((x_TD + wrapped(x_TD) - target_TD).square().mean() / 2).backward()
+        counts.append(layer.statistics.count_E.sum())
+        optimizer.step()
+        optimizer.zero_grad()
+    return {"keys": layer.keys.clone(), "digest": layer.keystore.digest(), "counts": counts}
+
+
 def work(rank: int, folder: str) -> None:
     """The life of one rank."""
     torch.set_num_threads(1)
@@ -151,6 +183,7 @@ def work(rank: int, folder: str) -> None:
         results[world] = run_world(world, slice(0, cut) if rank == 0 else slice(cut, NUM_TOKENS))
     half = NUM_TOKENS // 2
     results["ddp"] = train_block(slice(half * rank, half * rank + half))
+    results["attached"] = train_attached(slice(half * rank, half * rank + half))
     torch.save(results, Path(folder) / f"rank{rank}.pt")
     dist.destroy_process_group()
 

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 import torch
 
-from tests.distributed.ranks import NUM_STEPS, NUM_TOKENS, WORLDS, both_ranks, counted_of, run_world, train_block
+from tests.distributed.ranks import (
+    NUM_STEPS,
+    NUM_TOKENS,
+    WORLDS,
+    both_ranks,
+    counted_of,
+    run_world,
+    train_attached,
+    train_block,
+)
 
 Results = list[dict[str, Any]]
 EXACT = {"count_E", "num_tokens", "pairs", "draws"}
@@ -33,10 +42,14 @@ def test_statistics_are_those_of_the_whole_batch(ranks: Results, world: str) -> 
                     if name in EXACT:
                         assert torch.equal(got[name], value), (step, layer, name)
                     else:
-                        torch.testing.assert_close(got[name], value, rtol=1e-5, atol=1e-5, msg=f"{step} {layer} {name}")
+                        torch.testing.assert_close(
+                            got[name], value, rtol=1e-5, atol=1e-5, msg=f"{step} {layer} {name}"
+                        )
     if world != "a share of the tokens":
         whole = run_world(world, slice(None))
-        assert [float(step[0]["num_tokens"]) for step in whole["seen"]] == [int(counted_of(s).sum()) for s in range(NUM_STEPS)]
+        assert [float(step[0]["num_tokens"]) for step in whole["seen"]] == [
+            int(counted_of(s).sum()) for s in range(NUM_STEPS)
+        ]
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -69,3 +82,14 @@ def test_half_of_a_batch_is_not_the_batch() -> None:
     whole, half = run_world("tables", slice(None)), run_world("tables", slice(0, NUM_TOKENS // 2))
     assert not torch.equal(half["seen"][0][0]["count_E"], whole["seen"][0][0]["count_E"])
     assert not torch.allclose(half["keys"][0], whole["keys"][0], rtol=0, atol=1e-3)
+
+
+def test_an_attached_loop_needs_no_code_for_ddp(ranks: Results) -> None:
+    """Keys are equal on both ranks and follow the tokens of both, although DDP synchronizes buffers by
+    default."""
+    first, second = (rank["attached"] for rank in ranks)
+    alone = train_attached(slice(0, NUM_TOKENS))
+    assert first["digest"] == second["digest"]
+    torch.testing.assert_close(first["keys"], alone["keys"], rtol=1e-4, atol=1e-5)
+    for mine, theirs, whole in zip(first["counts"], second["counts"], alone["counts"]):
+        assert mine + theirs == whole

@@ -6,13 +6,14 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
 from somelab.config import GravityConfig
-from somelab.core.gravity import ORDER, Rule
+from somelab.core.gravity import ORDER
 from somelab.core.keystore import KeyStore
 from somelab.core.statistics import RoutingStatistics
 
@@ -21,7 +22,9 @@ STILL: dict[str, Any] = {"attraction": False, "peer_pull": False, "decay": False
 
 
 def block(title: str) -> str:
-    found = re.findall(rf"^```python title={re.escape(title)}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    found = re.findall(
+        rf"^```python title={re.escape(title)}\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL
+    )
     assert len(found) == 1, f"CONTRIBUTING.md should show {title} once"
     return found[0]
 
@@ -29,8 +32,9 @@ def block(title: str) -> str:
 @pytest.fixture
 def with_wind() -> Iterator[None]:
     """The order with the example's line in it, as if its two files had been changed."""
-    names: dict[str, Any] = {"Rule": Rule}
-    exec(compile(block("src/somelab/core/gravity/wind.py"), "wind.py", "exec"), names)
+    wind: dict[str, Any] = {}
+    exec(compile(block("src/somelab/core/gravity/wind.py"), "wind.py", "exec"), wind)
+    names = {"wind": SimpleNamespace(**wind)}
     line = block("src/somelab/core/gravity/order.py")
     kept = list(ORDER)
     place = [rule.act.__name__ for rule in ORDER].index("step_cap")

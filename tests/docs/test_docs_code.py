@@ -14,7 +14,9 @@ PAGES = [page for page in sorted(DOCS.rglob("*.md")) if BLOCK.search(page.read_t
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_the_blocks_of_a_page_run_in_order(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_blocks_of_a_page_run_in_order(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)  # what a page writes stays out of the repository
     text = page.read_text(encoding="utf-8")
     names: dict[str, Any] = {"__name__": page.stem}
@@ -25,4 +27,6 @@ def test_the_blocks_of_a_page_run_in_order(page: Path, tmp_path: Path, monkeypat
 
 
 def test_there_is_code_to_run() -> None:
-    assert {"layer.md", "statistics.md", "measures.md", "use-the-layer.md", "write-a-rule.md"} <= {page.name for page in PAGES}
+    assert {"layer.md", "statistics.md", "measures.md", "use-the-layer.md", "write-a-rule.md"} <= {
+        page.name for page in PAGES
+    }

@@ -1,4 +1,5 @@
-"""Every relative link and picture in the documentation leads somewhere, and every page can be reached from the first."""
+"""Every relative link and picture in the documentation leads somewhere, and every page can be reached from
+the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The pictures show what the code does now: they are drawn anew and compared. And no word is cut off or overlaps another."""
+"""The pictures show what the code does now: they are drawn anew and compared. And no word is cut off or
+overlaps another."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ import pytest
 PICTURES = Path(__file__).parents[2] / "docs/pictures"
 SVG = "{http://www.w3.org/2000/svg}"
 PART = re.compile(r"#[0-9A-F]{6}|-?\d[\d,]*(?:\.\d+)?")
-# Other processors round the last bits otherwise: a coordinate may differ by a part of a pixel, a colour by a shade, a
-# measure by its last digit.
+# Other processors round the last bits otherwise: a coordinate may differ by a part of a pixel, a colour by a
+# shade, a measure by its last digit.
 PIXELS, SHADES, SHARE = 0.5, 6, 0.02
 
 
@@ -28,7 +29,8 @@ def redrawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def described(path: Path) -> list[tuple[str, str]]:
-    """A picture as (tag and attribute, value) in the order drawn; the words of an element count as an attribute."""
+    """A picture as (tag and attribute, value) in the order drawn; the words of an element count as an
+    attribute."""
     found: list[tuple[str, str]] = []
     for element in ElementTree.fromstring(path.read_text(encoding="utf-8")).iter():
         found += [(f"{element.tag} {name}", value) for name, value in element.items()]
@@ -44,11 +46,15 @@ def agree(name: str, then: str, now: str) -> bool:
         if one.startswith("#") != other.startswith("#"):
             return False
         if one.startswith("#"):
-            near = all(abs(int(one[at : at + 2], 16) - int(other[at : at + 2], 16)) <= SHADES for at in (1, 3, 5))
+            near = all(
+                abs(int(one[at : at + 2], 16) - int(other[at : at + 2], 16)) <= SHADES for at in (1, 3, 5)
+            )
         else:
             before, after = (float(number.replace(",", "")) for number in (one, other))
             last_digit = 10.0 ** -len(one.partition(".")[2])
-            near = abs(before - after) <= (last_digit + SHARE * abs(before) if name.endswith(" words") else PIXELS)
+            near = abs(before - after) <= (
+                last_digit + SHARE * abs(before) if name.endswith(" words") else PIXELS
+            )
         if not near:
             return False
     return True
@@ -58,9 +64,13 @@ def test_the_pictures_are_those_that_the_code_draws(redrawn: Path) -> None:
     assert {path.name for path in redrawn.glob("*.svg")} == {path.name for path in PICTURES.glob("*.svg")}
     for path in sorted(PICTURES.glob("*.svg")):
         drawn, drawn_now = described(path), described(redrawn / path.name)
-        assert [name for name, _ in drawn] == [name for name, _ in drawn_now], f"{path.name}: run python docs/pictures/draw.py"
+        assert [name for name, _ in drawn] == [name for name, _ in drawn_now], (
+            f"{path.name}: run python docs/pictures/draw.py"
+        )
         for (name, then), (_, now) in zip(drawn, drawn_now, strict=True):
-            assert agree(name, then, now), f"{path.name}: {then} has become {now}; run python docs/pictures/draw.py and look at it"
+            assert agree(name, then, now), (
+                f"{path.name}: {then} has become {now}; run python docs/pictures/draw.py and look at it"
+            )
 
 
 def test_the_comparison_tells_a_change_from_rounding() -> None:
@@ -82,7 +92,12 @@ class Box:
     bottom: float
 
     def meets(self, other: Box) -> bool:
-        return self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.top < other.bottom
+            and other.top < self.bottom
+        )
 
 
 def boxes(root: ElementTree.Element) -> list[Box]:
@@ -99,7 +114,9 @@ def boxes(root: ElementTree.Element) -> list[Box]:
 
 def _width(words: str) -> float:
     """In units of the font size: narrow, usual and wide letters of DejaVu Sans."""
-    return sum(0.33 if letter in "iljtf.,:;'|()[] " else 0.9 if letter in "mwMWΣ" else 0.6 for letter in words)
+    return sum(
+        0.33 if letter in "iljtf.,:;'|()[] " else 0.9 if letter in "mwMWΣ" else 0.6 for letter in words
+    )
 
 
 @pytest.mark.parametrize("path", sorted(PICTURES.glob("*.svg")), ids=lambda path: path.stem)

@@ -1,4 +1,5 @@
-"""Settings that the documentation names exist, and defaults that it states are the tree's; the reference is current."""
+"""Settings that the documentation names exist, and defaults that it states are the tree's; the reference is
+current."""
 
 from __future__ import annotations
 
@@ -39,11 +40,19 @@ def test_named_settings_exist_with_the_stated_defaults(page: Path) -> None:
     for name, stated in named(page):
         assert name in fields(), f"{page.name} names {name}"
         if stated is not None:
-            assert yaml.safe_load(stated) == plain(fields()[name].default), f"{page.name} states {name} = {stated}"
+            assert yaml.safe_load(stated) == plain(fields()[name].default), (
+                f"{page.name} states {name} = {stated}"
+            )
 
 
 def test_every_setting_of_the_core_is_explained_on_some_concept_page() -> None:
-    explained = {name for page in PAGES if page.parent.name == "concepts" for name, stated in named(page) if stated is not None}
+    explained = {
+        name
+        for page in PAGES
+        if page.parent.name == "concepts"
+        for name, stated in named(page)
+        if stated is not None
+    }
     wanted = {name for name, field in fields().items() if field.group in ("experts", "router", "gravity")}
     assert explained >= wanted
 
@@ -55,5 +64,7 @@ def test_the_reference_is_current() -> None:
 
 
 def test_the_reference_has_every_setting_once() -> None:
-    rows = re.findall(r"^\| `([a-z_.]+)` \|", (DOCS / "reference/config.md").read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `([a-z_.]+)` \|", (DOCS / "reference/config.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert rows == list(fields())

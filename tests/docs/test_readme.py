@@ -1,10 +1,12 @@
-"""What the README shows is true: its code runs, its links lead somewhere, its commands exist, its two commands are targets."""
+"""What the README shows is true: its code runs, its links lead somewhere, its commands exist, its two
+commands are targets."""
 
 from __future__ import annotations
 
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 from somelab.cli.main import VERBS
 
@@ -20,7 +22,9 @@ def test_the_code_runs() -> None:
     (code,) = blocks("python")
     names: dict[str, object] = {}
     exec(compile(code, "README.md", "exec"), names)
-    assert names["report"] is not None
+    model: Any = names["model"]
+    assert model[1].keystore.step == 100
+    assert float(model[1].keystore.usage_E.sum()) > 0
 
 
 def test_links_and_pictures_exist() -> None:

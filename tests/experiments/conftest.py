@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 
-@pytest.fixture(autouse=True)
-def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two threads that wait for each other on a busy machine are many times slower than one."""
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+@pytest.fixture(autouse=True, scope="module")
+def one_thread() -> Iterator[None]:
+    """Two threads that wait for each other on a busy machine are many times slower than one.
+
+    Of a module, so that a run which its tests share has one thread, too: another number of threads rounds
+    otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        yield

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from somelab.cli.main import main
-from somelab.experiments.claims import shell
-from somelab.experiments.series import SERIES
-from tests.experiments.builders import plain
-from tests.train.builders import SMALL, flags_of
+from somelab.experiments.claims import claims_named, shell
+from somelab.experiments.ledger import records
+from somelab.experiments.ledger.store import Ledger
+from somelab.experiments.sweeps.series import SERIES
+from tests.experiments.builders import plain, tuned
+from tests.training.builders import SMALL, flags_of
 
 
 def test_sweep_lists_its_series(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,12 +32,24 @@ def test_a_sweep_of_a_series_with_settings_for_all(
 ) -> None:
     out = tmp_path / "out"
     settings = {**SMALL, "train.steps": 2}
-    argv = ["sweep", "plan-c", "--seeds", "1", "--data", str(text), "--out", str(out), "--workers", "2", *flags_of(settings)]
+    argv = [
+        "sweep",
+        "plan-c",
+        "--seeds",
+        "1",
+        "--data",
+        str(text),
+        "--out",
+        str(out),
+        "--workers",
+        "2",
+        *flags_of(settings),
+    ]
     assert main([*argv, "--json"]) == 0
     said = capsys.readouterr().out
     record = json.loads(said[said.index("{") :])
     assert [arm["name"] for arm in record["arms"]] == ["mvp-v3", "fixed-keys"]
-    assert record["arms"][0]["published"] == {"seed_ppl": 1.11}
+    assert record["arms"][0]["published"] == {"ppl_with_padding": 1.11}
     assert record["settings"]["data.source"] == text.name
     assert json.loads((out / "table.json").read_text()) == record
     assert (out / "mvp-v3" / "seed-0" / "run.json").exists()
@@ -59,7 +73,10 @@ def test_a_sweep_of_a_series_with_settings_for_all(
         (["series-a", "--seeds", "0"], "seeds = 0: is less than 1"),
         (["series-a", "--workers", "0", "--data", "builtin"], "workers = 0: is less than 1"),
         (["series-a", "--minutes-per-arm", "0"], "minutes-per-arm = 0.0: is not more than 0"),
-        (["series-a", "--experts.topk", "2"], "experts.topk = '2': is not a setting; did you mean experts.top_k?"),
+        (
+            ["series-a", "--experts.topk", "2"],
+            "experts.topk = '2': is not a setting; did you mean experts.top_k?",
+        ),
     ],
 )
 def test_bad_input_is_one_line(argv: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,9 +88,24 @@ def test_bad_input_is_one_line(argv: list[str], complaint: str, capsys: pytest.C
 def test_evidence_trains_probes_judges_and_writes(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(shell.NUM_STEPS, "micro", 4)
+    monkeypatch.setitem(shell.NUM_STEPS, "short", 8)
+    # The searches are on record: `test_tuned_sweep` and `test_tuning` have real ones.
+    claims = claims_named(("moving-keys-beat-fixed",))
+    known = tuned(Ledger(tmp_path / "store", claims, "micro", (0,), str(text)))
+    monkeypatch.setattr(records, "read", lambda: known)
     store, target = tmp_path / "store", tmp_path / "evidence.md"
-    argv = ["evidence", "moving-keys-beat-fixed", "--seeds", "1", "--out", str(store), "--write", str(target), "--workers", "2"]
+    argv = [
+        "evidence",
+        "moving-keys-beat-fixed",
+        "--seeds",
+        "1",
+        "--out",
+        str(store),
+        "--write",
+        str(target),
+        "--workers",
+        "2",
+    ]
     other = tmp_path / "other.txt"
     other.write_text("\n<|endoftext|>\n".join(f"{n} plus {n % 7} makes {n + n % 7}." for n in range(60)))
     assert main([*argv, "--data", str(text), "--shift", str(other)]) == 0
@@ -82,7 +114,10 @@ def test_evidence_trains_probes_judges_and_writes(
     cost = json.loads((base / "probes" / "gravity-cost.json").read_text())
     assert cost["saving_every_other_step"] == pytest.approx(cost["gravity_share"] / 2)
     assert cost["gravity_share"] < 1
-    assert json.loads((store / "ledger.json").read_text()) == {"data": str(text.resolve()), "shift": str(other.resolve())}
+    assert json.loads((store / "ledger.json").read_text()) == {
+        "data": str(text.resolve()),
+        "shift": str(other.resolve()),
+    }
     shift = json.loads((base / "probes" / "domain-shift.json").read_text())
     assert shift["text"]["source"] == str(other)
     assert shift["shift_gain_cache"] == pytest.approx(shift["shift_loss_frozen"] - shift["shift_loss_cache"])
@@ -95,13 +130,17 @@ def test_evidence_trains_probes_judges_and_writes(
     assert target.read_text() == page
     # The runs are there: a second call trains nothing, and comes to the same page.
     assert main(argv) == 0
-    assert "2 of 2 runs are finished already" in capsys.readouterr().out
+    capsys.readouterr()
     assert target.read_text() == page
-    # One seed decides nothing, so the claim is what `--undecided` leaves, at this scale or the next; claims never run are not.
+    # One seed decides nothing, so the claim is what `--undecided` leaves, at this scale or the next; claims
+    # never run are not.
     names = ["wider-is-better", "moving-keys-beat-fixed"]
-    assert main(["evidence", *names, "--undecided", "--list", "--json", "--scale", "mini", "--out", str(store)]) == 0
-    listed = json.loads(capsys.readouterr().out)
-    assert [row["id"] for row in listed["claims"]] == ["moving-keys-beat-fixed"]
-    assert (listed["runs"], listed["finished"]) == (6, 0)
+    assert (
+        main(["evidence", *names, "--undecided", "--plan", "--json", "--scale", "mini", "--out", str(store)])
+        == 0
+    )
+    planned = json.loads(capsys.readouterr().out)
+    assert [row["claim"] for row in planned["claims"]] == ["moving-keys-beat-fixed"]
+    assert (planned["runs"], planned["finished"]) == (6, 0)
     assert main(["evidence", "wider-is-better", "--undecided", "--out", str(store)]) == 0
     assert capsys.readouterr().out == f"{store}: none of the claims that were run is undecided\n"

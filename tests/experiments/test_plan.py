@@ -9,9 +9,9 @@ import pytest
 
 from somelab.config import Config, override, preset, scaled
 from somelab.errors import ConfigError
-from somelab.experiments.plan import Arm, Plan, identity, seeds_of, with_seed
-from somelab.experiments.plan_file import plan_from_file
-from somelab.experiments.series import SERIES, series_plan
+from somelab.experiments.runner.plan import Arm, Plan, identity, seeds_of, with_seed
+from somelab.experiments.sweeps.plan_file import plan_from_file
+from somelab.experiments.sweeps.series import SERIES, series_plan
 
 
 def write(folder: Path, text: str) -> Path:
@@ -62,11 +62,15 @@ def test_identity_is_of_what_is_computed_and_not_of_where_the_text_lies(tmp_path
     assert identity(here) != identity(override(here, {"experts.top_k": 3}))
     assert identity(here) != identity(with_seed(here, 1))
     # A name on the Hub is not a path.
-    assert identity(override(here, {"data.source": "one/set"})) != identity(override(here, {"data.source": "two/set"}))
+    assert identity(override(here, {"data.source": "one/set"})) != identity(
+        override(here, {"data.source": "two/set"})
+    )
 
 
 def test_settings_for_all_arms_are_shown_without_folders() -> None:
-    plan = Plan("p", (Arm("x", Config()),)).changed({"data.source": "/some/where/stories.txt", "train.steps": "5"})
+    plan = Plan("p", (Arm("x", Config()),)).changed(
+        {"data.source": "/some/where/stories.txt", "train.steps": "5"}
+    )
     assert plan.arms[0].config.train.steps == 5
     assert plan.arms[0].config.data.source == "/some/where/stories.txt"
     assert plan.settings == {"data.source": "stories.txt", "train.steps": "5"}
@@ -81,12 +85,22 @@ def test_every_series_is_a_valid_plan_at_every_scale(scale: str) -> None:
         assert len(plan.arms) > 1
 
 
-def test_series_have_the_arms_of_the_seeds() -> None:
+def test_series_have_the_arms_of_the_reports() -> None:
     assert names(series_plan("series-a", "micro", (0,))) == ["a1", "a2", "a3", "a4", "a5", "a6"]
     assert {arm.base for arm in series_plan("series-a", "micro", (0,)).arms[1:]} == {"a1"}
     assert names(series_plan("versions", "mini", (0,))) == ["v1", "v2", "v3.5", "v4", "v5", "v6", "v7"]
     assert names(series_plan("plan-a", "mini", (0,))) == ["mvp-v3", "experts-64", "top-8"]
-    wanted = {"series-mvp", "series-v3", "series-v3r", "series-a", "series-b", "series-c", "series-d", "versions", "baselines"}
+    wanted = {
+        "series-mvp",
+        "series-v3",
+        "series-v3r",
+        "series-a",
+        "series-b",
+        "series-c",
+        "series-d",
+        "versions",
+        "baselines",
+    }
     assert wanted | {"plan-a", "plan-b", "plan-c", "plan-d"} <= set(SERIES)
 
 
@@ -112,9 +126,22 @@ def test_an_unknown_series_names_the_nearest() -> None:
 
 
 def test_a_grid_is_every_combination(tmp_path: Path) -> None:
-    path = write(tmp_path, "preset: a1\nscale: micro\nseeds: 2\ngrid:\n  experts.num_experts: [8, 16]\n  gravity.beta: [0, 0.01]\n")
+    path = write(
+        tmp_path,
+        "preset: a1\n"
+        "scale: micro\n"
+        "seeds: 2\n"
+        "grid:\n"
+        "  experts.num_experts: [8, 16]\n"
+        "  gravity.beta: [0, 0.01]\n",
+    )
     plan = plan_from_file(path)
-    assert names(plan) == ["num_experts=8,beta=0", "num_experts=8,beta=0.01", "num_experts=16,beta=0", "num_experts=16,beta=0.01"]
+    assert names(plan) == [
+        "num_experts=8,beta=0",
+        "num_experts=8,beta=0.01",
+        "num_experts=16,beta=0",
+        "num_experts=16,beta=0.01",
+    ]
     assert plan.seeds == (0, 1)
     assert (plan.arms[3].config.experts.num_experts, plan.arms[3].config.gravity.beta) == (16, 0.01)
     assert plan.arms[3].config.model == scaled(preset("a1").config, "micro").model
@@ -123,8 +150,12 @@ def test_a_grid_is_every_combination(tmp_path: Path) -> None:
 def test_lists_and_pairs(tmp_path: Path) -> None:
     path = write(
         tmp_path,
-        "name: mine\nsettings: {train.steps: 7}\nlist: [dense, {name: wide, preset: a2, settings: {experts.top_k: 2}}]\n"
-        "pairs:\n  - base: {name: plain}\n    variants: [{name: still, settings: {gravity.keys: fixed}}]\n",
+        "name: mine\n"
+        "settings: {train.steps: 7}\n"
+        "list: [dense, {name: wide, preset: a2, settings: {experts.top_k: 2}}]\n"
+        "pairs:\n"
+        "  - base: {name: plain}\n"
+        "    variants: [{name: still, settings: {gravity.keys: fixed}}]\n",
     )
     plan = plan_from_file(path, scale="micro", seeds=(4,))
     assert (plan.name, plan.scale, plan.seeds) == ("mine", "micro", (4,))
@@ -142,7 +173,10 @@ def test_lists_and_pairs(tmp_path: Path) -> None:
     ("text", "complaint"),
     [
         ("gird: {}\n", r"plan.gird = {}: is not known here; did you mean grid\? \(in mine.yaml\)"),
-        ("grid: {experts.topk: [1]}\n", r"experts.topk = 1: is not a setting; did you mean experts.top_k\? \(in mine.yaml\)"),
+        (
+            "grid: {experts.topk: [1]}\n",
+            r"experts.topk = 1: is not a setting; did you mean experts.top_k\? \(in mine.yaml\)",
+        ),
         ("grid: {experts.top_k: 4}\n", "grid.experts.top_k = 4: is not a list of values"),
         ("grid: {experts.top_k: [0]}\n", "experts.top_k = 0: is less than 1; .*in mine.yaml"),
         ("list: [{preset: a9}]\n", "preset = 'a9': is not a preset"),
@@ -168,4 +202,7 @@ def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
 def test_identity_leaves_out_what_is_as_by_default() -> None:
     """A setting that a later version adds is in no older run, and stands at its default there."""
     config = override(Config(), {"experts.top_k": 3, "data.source": "tinystories"})
-    assert identity(config) == hashlib.sha256(b'{"data":{"source":"tinystories"},"experts":{"top_k":3}}').hexdigest()[:12]
+    assert (
+        identity(config)
+        == hashlib.sha256(b'{"data":{"source":"tinystories"},"experts":{"top_k":3}}').hexdigest()[:12]
+    )

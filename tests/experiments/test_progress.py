@@ -1,4 +1,5 @@
-"""How long a sweep will still take, by hand: work done against time passed, what an earlier call did left out."""
+"""How long a sweep will still take, by hand: work done against time passed, what an earlier call did left
+out."""
 
 from __future__ import annotations
 
@@ -10,10 +11,17 @@ import pytest
 from rich.console import Console
 
 from somelab.config import Config
-from somelab.experiments.estimate import SECONDS_BESIDE, USUAL_SPEED, Size, measured_speed, seconds_of, share_done
-from somelab.experiments.job import JobOutcome, write_outcome
-from somelab.experiments.plan import Job
-from somelab.experiments.progress import Eta, LiveProgress, PlainProgress
+from somelab.experiments.runner.estimate import (
+    SECONDS_BESIDE,
+    USUAL_SPEED,
+    Size,
+    measured_speed,
+    seconds_of,
+    share_done,
+)
+from somelab.experiments.runner.job import JobOutcome, write_outcome
+from somelab.experiments.runner.plan import Job
+from somelab.experiments.runner.progress import Eta, LiveProgress, PlainProgress
 
 
 def job_of(tmp_path: Path, arm: str, step: int = 0) -> Job:
@@ -43,7 +51,9 @@ def test_the_share_of_a_running_job_is_read_from_its_last_whole_line(tmp_path: P
 def test_the_speed_is_that_of_finished_jobs(tmp_path: Path) -> None:
     jobs = [(job_of(tmp_path, name), SIZE) for name in "abc"]
     assert measured_speed(jobs) == USUAL_SPEED
-    write_outcome(jobs[0][0], JobOutcome("a", 0, "finished", "", 99.0, 2 * (100 - SECONDS_BESIDE) + SECONDS_BESIDE))
+    write_outcome(
+        jobs[0][0], JobOutcome("a", 0, "finished", "", 99.0, 2 * (100 - SECONDS_BESIDE) + SECONDS_BESIDE)
+    )
     write_outcome(jobs[1][0], JobOutcome("b", 0, "failed", "", 99.0, 1000.0))
     assert measured_speed(jobs) == pytest.approx(USUAL_SPEED / 2)
 
@@ -54,7 +64,8 @@ def test_what_is_left_by_hand(tmp_path: Path) -> None:
     for job in jobs:
         eta.begin(job)
     assert eta.seconds_left(jobs, now=eta.started + 1) is None
-    # b was half done before this call. After 60 s job a has ended: 100 of 250 estimated seconds, so 150 are left at 0.6 s each.
+    # b was half done before this call. After 60 s job a has ended: 100 of 250 estimated seconds, so 150 are
+    # left at 0.6 s each.
     eta.end(JobOutcome("a", 0, "finished"))
     assert eta.seconds_left(jobs[1:], now=eta.started + 60) == pytest.approx(90)
     # b ends: 150 of 250 are done after 75 s.

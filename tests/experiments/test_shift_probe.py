@@ -1,4 +1,5 @@
-"""The probe `domain-shift` on runs of seconds: finite figures that fit each other, and a finished run that is read, not trained."""
+"""The probe `domain-shift` on runs of seconds: finite figures that fit each other, and a finished run that is
+read, not trained."""
 
 from __future__ import annotations
 
@@ -10,20 +11,22 @@ from typing import Any
 import pytest
 
 from somelab.errors import ConfigError
-from somelab.experiments import shift_probe
-from somelab.experiments.job import run_job, state_of
-from somelab.experiments.plan import Job
-from somelab.experiments.probes import read_probes, read_shift_digest
+from somelab.experiments.probes import shift_probe
+from somelab.experiments.probes.probes import read_probes, read_shift_digest
+from somelab.experiments.runner.job import run_job, state_of
+from somelab.experiments.runner.plan import Job
 from somelab.runs import RunFolder
 from tests.experiments.builders import job_of
-from tests.train.builders import config_of
+from tests.training.builders import config_of
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
     """Text of another kind than the runs', that repeats itself: easy to remember and easy to learn."""
     path = tmp_path / "sums.txt"
-    path.write_text("\n<|endoftext|>\n".join(f"{n % 7} plus {n % 5} makes {n % 7 + n % 5}." for n in range(400)) + "\n")
+    path.write_text(
+        "\n<|endoftext|>\n".join(f"{n % 7} plus {n % 5} makes {n % 7 + n % 5}." for n in range(400)) + "\n"
+    )
     return path
 
 
@@ -41,9 +44,14 @@ def trained(text: Path, folder: Path, other: Path, **settings: Any) -> Job:
     return job
 
 
-def test_a_finished_run_gets_the_missing_probe_and_is_not_trained_again(text: Path, tmp_path: Path, other: Path) -> None:
+def test_a_finished_run_gets_the_missing_probe_and_is_not_trained_again(
+    text: Path, tmp_path: Path, other: Path
+) -> None:
     plain = trained(text, tmp_path, other)
-    journal, checkpoint = (plain.folder / "metrics.jsonl").read_bytes(), (plain.folder / "checkpoints" / "last").resolve()
+    journal, checkpoint = (
+        (plain.folder / "metrics.jsonl").read_bytes(),
+        (plain.folder / "checkpoints" / "last").resolve(),
+    )
     probed = Job(plain.arm, 0, plain.config, plain.folder, (shift_probe.NAME,), shift=str(other))
     assert (state_of(plain), state_of(probed)) == ("finished", "trained")
     assert run_job(probed, 1).status == "finished"
@@ -59,9 +67,21 @@ def test_a_finished_run_gets_the_missing_probe_and_is_not_trained_again(text: Pa
     assert "text" not in figures
     assert all(math.isfinite(value) for value in figures.values())
     assert figures["shift_tokens"] >= 1500
-    for way in ("active", "noise", "memory", "cache", "router", "all", *(f"all_at_{rate}" for rate in shift_probe.RATES)):
-        assert figures[f"shift_gain_{way}"] == pytest.approx(figures["shift_loss_frozen"] - figures[f"shift_loss_{way}"])
-    assert figures["shift_gain_routing"] == pytest.approx(figures["shift_gain_memory"] - figures["shift_gain_cache"])
+    for way in (
+        "active",
+        "noise",
+        "memory",
+        "cache",
+        "router",
+        "all",
+        *(f"all_at_{rate}" for rate in shift_probe.RATES),
+    ):
+        assert figures[f"shift_gain_{way}"] == pytest.approx(
+            figures["shift_loss_frozen"] - figures[f"shift_loss_{way}"]
+        )
+    assert figures["shift_gain_routing"] == pytest.approx(
+        figures["shift_gain_memory"] - figures["shift_gain_cache"]
+    )
     # A text that repeats itself is learned by gradient, remembered by a cache, and keys did move.
     assert figures["shift_gain_all"] > figures["shift_gain_router"]
     assert figures["shift_gain_cache"] > 0
@@ -106,7 +126,11 @@ def test_figures_by_hand() -> None:
     figures = shift_probe.figures_of_study(found)
     assert figures["shift_gain_active"] == pytest.approx(0.1)
     assert figures["shift_gain_routing"] == pytest.approx(0.5)
-    assert (figures["shift_gain_all"], figures["shift_forgetting_all"], figures["shift_rate_all"]) == (1.0, 2.0, 1e-2)
+    assert (figures["shift_gain_all"], figures["shift_forgetting_all"], figures["shift_rate_all"]) == (
+        1.0,
+        2.0,
+        1e-2,
+    )
     assert figures["shift_forgetting_all_least"] == 0.4
     assert figures["shift_gain_all_at_1e-1"] == -1.0
     assert figures["shift_angle_active"] == 2.0

@@ -1,4 +1,5 @@
-"""Sweeps in real processes: what is finished is skipped, what was killed goes on to the bit, what fails is told, the rest runs."""
+"""Sweeps in real processes: what is finished is skipped, what was killed goes on to the bit, what fails is
+told, the rest runs."""
 
 from __future__ import annotations
 
@@ -15,19 +16,21 @@ import pytest
 
 from somelab.config import override
 from somelab.errors import SomelabError
-from somelab.experiments.drive import prepared_jobs, room
-from somelab.experiments.job import JobOutcome, read_outcome, run_job, state_of, write_outcome
-from somelab.experiments.local import LocalExecutor
-from somelab.experiments.plan import Arm
-from somelab.experiments.sweep import run_sweep, timed
+from somelab.experiments.runner.drive import Preparer, processes_and_threads
+from somelab.experiments.runner.job import JobOutcome, read_outcome, run_job, state_of, write_outcome
+from somelab.experiments.runner.local import LocalExecutor
+from somelab.experiments.runner.plan import Arm
+from somelab.experiments.sweeps.sweep import run_sweep, timed
 from somelab.runs import RunFolder
 from tests.experiments.builders import arm_of, job_of, plan_of
-from tests.train.builders import assert_same_run, config_of, losses_of
+from tests.training.builders import assert_same_run, config_of, losses_of
 
 PATIENCE = 300.0
 
 
-def test_a_sweep_trains_tabulates_and_is_not_trained_again(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_trains_tabulates_and_is_not_trained_again(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     plan = plan_of(text)
     first = run_sweep(plan, tmp_path, num_workers=2)
     assert first.exit_code == 0
@@ -50,11 +53,18 @@ def test_a_sweep_trains_tabulates_and_is_not_trained_again(text: Path, tmp_path:
     assert (tmp_path / "table.json").read_bytes() == table
 
 
-def test_a_failed_arm_is_told_and_the_rest_runs(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wild = arm_of("wild", text, "plain", train__learning_rate=1e6, train__clip=None, train__warmup_fraction=0.0)
+def test_a_failed_arm_is_told_and_the_rest_runs(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wild = arm_of(
+        "wild", text, "plain", train__learning_rate=1e6, train__clip=None, train__warmup_fraction=0.0
+    )
     result = run_sweep(plan_of(text, wild, arm_of("plain", text), seeds=(0,)), tmp_path, num_workers=1)
     assert result.exit_code == 1
-    assert [(outcome.arm, outcome.status) for outcome in result.driven.outcomes] == [("wild", "failed"), ("plain", "finished")]
+    assert [(outcome.arm, outcome.status) for outcome in result.driven.outcomes] == [
+        ("wild", "failed"),
+        ("plain", "finished"),
+    ]
     assert "wild seed 0: failed: training diverged" in capsys.readouterr().out
     assert "wild seed 0 failed: training diverged" in (tmp_path / "table.md").read_text()
     times = json.loads((tmp_path / "times.json").read_text())
@@ -74,18 +84,20 @@ def test_a_run_of_something_else_is_never_taken_for_this_one(text: Path, tmp_pat
     with pytest.raises(SomelabError, match="was trained on other data"):
         state_of(job, "another")
     other = job_of(job.folder, override(config, {"experts.top_k": 1}))
-    with pytest.raises(SomelabError, match=r"another configuration \(experts.top_k 2, now 1\); give another folder"):
+    with pytest.raises(
+        SomelabError, match=r"another configuration \(experts.top_k 2, now 1\); give another folder"
+    ):
         state_of(other)
     with pytest.raises(SomelabError, match="another configuration"):
-        prepared_jobs([other])
+        Preparer().prepared([other])
 
 
 def test_what_a_machine_met_is_one_line_and_counts_its_time(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from somelab.train import session
+    from somelab.training import session
 
-    def out_of_memory(*_: object) -> None:
+    def out_of_memory(*_: object, **__: object) -> None:
         raise MemoryError("no\nmore")
 
     monkeypatch.setattr(session, "start", out_of_memory)
@@ -109,7 +121,9 @@ def wait_for_steps(folder: Path, number: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_stopped_or_killed_job_goes_on_as_if_nothing_had_happened(text: Path, tmp_path: Path, number: signal.Signals) -> None:
+def test_a_stopped_or_killed_job_goes_on_as_if_nothing_had_happened(
+    text: Path, tmp_path: Path, number: signal.Signals
+) -> None:
     config = config_of(text, train__steps=60, train__checkpoint_every=5)
     whole = job_of(tmp_path / "whole" / "seed-0", config)
     assert run_job(whole, 1).status == "finished"
@@ -141,16 +155,36 @@ def test_a_sweep_that_is_stopped_or_killed_saves_and_a_second_call_goes_on(
     text: Path, tmp_path: Path, number: signal.Signals
 ) -> None:
     plan = tmp_path / "long.yaml"
-    from tests.train.builders import SMALL
+    from tests.training.builders import SMALL
 
     settings = "".join(
-        f"  {name}: {value}\n" for name, value in {**SMALL, "data.source": str(text)}.items() if name != "train.steps"
+        f"  {name}: {value}\n"
+        for name, value in {**SMALL, "data.source": str(text)}.items()
+        if name != "train.steps"
     )
-    plan.write_text(f"preset: demo\nseeds: 1\nsettings:\n{settings}list:\n  - {{name: long, settings: {{train.steps: 150}}}}\n")
-    argv = [sys.executable, "-m", "somelab.cli.main", "sweep", str(plan), "--out", str(tmp_path / "out"), "--workers", "1"]
+    plan.write_text(
+        "preset: demo\n"
+        "seeds: 1\n"
+        "settings:\n"
+        f"{settings}list:\n"
+        "  - {name: long, settings: {train.steps: 150}}\n"
+    )
+    argv = [
+        sys.executable,
+        "-m",
+        "somelab.cli.main",
+        "sweep",
+        str(plan),
+        "--out",
+        str(tmp_path / "out"),
+        "--workers",
+        "1",
+    ]
     # A shell that runs the tests in the background leaves SIGINT ignored, and children inherit that.
     heard = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=os.environ, start_new_session=True, preexec_fn=heard)
+    process = subprocess.Popen(
+        argv, stdout=subprocess.PIPE, text=True, env=os.environ, start_new_session=True, preexec_fn=heard
+    )
     folder = tmp_path / "out" / "long" / "seed-0"
     wait_for_steps(folder, 5)
     if number == signal.SIGINT:  # a terminal sends it to the whole group
@@ -180,13 +214,13 @@ def test_minutes_replace_steps_in_every_arm(text: Path) -> None:
 
 def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
-    assert room(2) == (2, 1)  # as OMP_NUM_THREADS says
+    assert processes_and_threads(2) == (2, 1)  # as OMP_NUM_THREADS says
     monkeypatch.delenv("OMP_NUM_THREADS")
-    assert room(None) == (8, 1)
-    assert room(2) == (2, 4)
-    assert room(16) == (16, 1)
+    assert processes_and_threads(None) == (8, 1)
+    assert processes_and_threads(2) == (2, 4)
+    assert processes_and_threads(16) == (16, 1)
     with pytest.raises(SomelabError, match="workers = 0: is less than 1"):
-        room(0)
+        processes_and_threads(0)
 
 
 def test_looking_at_jobs_knows_their_size_and_prepares_their_data_once(
@@ -207,7 +241,7 @@ def test_looking_at_jobs_knows_their_size_and_prepares_their_data_once(
         arm_of("padded", text, data__layout="pad"),
         arm_of("epoch", text, train__epochs=1.0, train__steps=None),
     )
-    looked_at = prepared_jobs(plan_of(text, *arms).jobs(tmp_path))
+    looked_at = Preparer().prepared(plan_of(text, *arms).jobs(tmp_path))
     assert calls == ["prepared"]
     assert [one.state for one in looked_at] == ["new"] * 6
     assert looked_at[0].size.num_steps == 12
@@ -222,7 +256,9 @@ def test_an_arm_that_its_data_cannot_feed_is_refused_before_anything_runs(text: 
     assert not (tmp_path / "out").exists()
 
 
-def test_ray_is_asked_for_only_where_it_is_wanted(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_is_asked_for_only_where_it_is_wanted(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(SomelabError, match=r"--executor ray: Ray is not installed; install somelab\[ray\]"):
         run_sweep(plan_of(text), tmp_path, executor="ray")

@@ -1,4 +1,5 @@
-"""The table of a sweep: figures by hand, the seeds' own beside them, paired differences, and nothing of clock or folder."""
+"""The table of a sweep: figures by hand, the published ones beside them, paired differences, and nothing of
+clock or folder."""
 
 from __future__ import annotations
 
@@ -10,17 +11,35 @@ from pathlib import Path
 import pytest
 
 from somelab.config import Config, preset
-from somelab.experiments.figures import figures_of
-from somelab.experiments.plan import Arm, Plan
-from somelab.experiments.series import series_plan
-from somelab.experiments.table import as_csv, as_record, at_a_glance, markdown, read_figures, remark_lines, rows_of, write_table
+from somelab.experiments.probes.figures import figures_of
+from somelab.experiments.runner.plan import Arm, Plan
+from somelab.experiments.sweeps.series import series_plan
+from somelab.experiments.sweeps.table import (
+    as_csv,
+    as_record,
+    at_a_glance,
+    markdown,
+    read_figures,
+    remark_lines,
+    rows_of,
+    write_table,
+)
 from somelab.runs import RunFolder
 from tests.experiments.builders import write_run
 
-PLAN = Plan("p", (Arm("x", Config()), Arm("y", Config(), base="x"), Arm("z", Config(), base="x")), (0, 1, 2), scale="micro")
+PLAN = Plan(
+    "p",
+    (Arm("x", Config()), Arm("y", Config(), base="x"), Arm("z", Config(), base="x")),
+    (0, 1, 2),
+    scale="micro",
+)
 # By hand: y - x is -0.1, -0.2, -0.3: mean -0.2, deviation 0.1, half width 4.3027 * 0.1 / sqrt(3) = 0.2484.
 FIGURES = {
-    "x": {0: {"val_loss": 4.0, "gini": 0.5}, 1: {"val_loss": 4.1, "gini": 0.5}, 2: {"val_loss": 4.2, "gini": 0.5}},
+    "x": {
+        0: {"val_loss": 4.0, "gini": 0.5},
+        1: {"val_loss": 4.1, "gini": 0.5},
+        2: {"val_loss": 4.2, "gini": 0.5},
+    },
     "y": {0: {"val_loss": 3.9}, 1: {"val_loss": 3.9}, 2: {"val_loss": 3.9}},
     "z": {1: {"val_loss": 5.0}},
 }
@@ -35,7 +54,7 @@ def test_means_intervals_and_differences_by_hand() -> None:
     assert y.differences["val_loss"].mean == pytest.approx(-0.2)
     assert y.differences["val_loss"].half_width == pytest.approx(0.24841, abs=1e-4)
     assert "gini" not in y.differences
-    # Only the seed that both have counts, and one seed says nothing about the spread.
+    # Only the seed that both have counts, and one seed gives no spread.
     assert z.differences["val_loss"].mean == pytest.approx(0.9)
     assert z.differences["val_loss"].num == 1
     assert z.seeds == (1,)
@@ -80,13 +99,20 @@ def test_an_interval_that_excludes_zero_is_bold() -> None:
 
 
 def test_published_figures_stand_beside_the_preset_they_are_of() -> None:
-    plan = Plan("p", (Arm("a1", preset("a1").config, preset="a1"), Arm("v7", preset("v7").config, preset="v7"), PLAN.arms[0]))
+    plan = Plan(
+        "p",
+        (
+            Arm("a1", preset("a1").config, preset="a1"),
+            Arm("v7", preset("v7").config, preset="v7"),
+            PLAN.arms[0],
+        ),
+    )
     a1, v7, x = rows_of(plan, {})
-    assert a1.published == {"seed_ppl": 2.14, "gini": 0.7912, "entropy_bits": 4.0851}
+    assert a1.published == {"ppl_with_padding": 2.14, "gini": 0.7912, "entropy_bits": 4.0851}
     assert v7.published == {"val_ppl": 13.51, "gini": 0.653}
     assert x.published == {}
     page = markdown(plan, [a1, v7, x])
-    assert "published seed_ppl" in page
+    assert "published ppl_with_padding" in page
     assert "| 2.14 |  | 0.7912 | 4.0851 |" in page
 
 
@@ -98,7 +124,9 @@ def test_csv_and_json_hold_the_same() -> None:
     assert lines[2]["difference_val_loss_low"] == ""
     record = as_record(PLAN, rows)
     assert json.loads(json.dumps(record, allow_nan=False)) == record
-    assert record["arms"][1]["differences"]["val_loss"]["mean"] == pytest.approx(float(lines[1]["difference_val_loss_mean"]))
+    assert record["arms"][1]["differences"]["val_loss"]["mean"] == pytest.approx(
+        float(lines[1]["difference_val_loss_mean"])
+    )
     assert record["arms"][2]["differences"]["val_loss"]["low"] is None
 
 
@@ -121,14 +149,21 @@ def test_figures_of_a_run(tmp_path: Path) -> None:
     run = tmp_path / "run"
     write_run(run, Config(), {"val_loss": 1.5, "gini": 0.25, "crowding": 0.5, "tokens": 100})
     records = [(1, [0, 0]), (3, [2, 1]), (4, [4, 1])]
-    lines = [json.dumps({"step": step, "layers": [{"respawns": n} for n in layers]}) for step, layers in records]
+    lines = [
+        json.dumps({"step": step, "layers": [{"respawns": n} for n in layers]}) for step, layers in records
+    ]
     (run / "layers.jsonl").write_text("\n".join(lines) + "\n")
     (run / "probes").mkdir()
     (run / "probes" / "cost.json").write_text('{"gravity_share": 0.125}')
     figures = figures_of(RunFolder(run))
     # Of five rebirths three were there at step 3, three quarters of the way.
     assert (figures["respawns"], figures["late_respawns"]) == (5.0, 2.0)
-    assert (figures["gini"], figures["gini_middle"], figures["trainable"], figures["gravity_share"]) == (0.25, 0.25, 10.0, 0.125)
+    assert (figures["gini"], figures["gini_middle"], figures["trainable"], figures["gravity_share"]) == (
+        0.25,
+        0.25,
+        10.0,
+        0.125,
+    )
 
 
 def test_a_run_that_has_not_ended_has_no_figures(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Verdicts from intervals, by hand: each rule at its edges, premises, missing seeds, and which scale speaks for a claim."""
+"""Verdicts from intervals, by hand: each rule at its edges, premises, missing seeds, and which scale decides
+a claim."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import pytest
 
 from somelab.analysis.intervals import Interval
 from somelab.experiments.claims.claim import Claim, Rule, Test, lower
-from somelab.experiments.verdict import ClaimResult, decide, headline, judge, judge_test
+from somelab.experiments.ledger.verdict import ClaimResult, decide, headline, judge, judge_test
 
 
 def effect(low: float, high: float) -> Interval:

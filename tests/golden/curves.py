@@ -1,6 +1,8 @@
-"""Two published presets made tiny, trained for twenty steps on a fixed text: the losses that they must go on giving.
+"""Two published presets made tiny, trained for twenty steps on a fixed text: the losses that they must go on
+giving.
 
-After a change that is meant to change them: `python -m tests.golden.curves` writes losses.json anew; say why in the change."""
+After a change that is meant to change them: `python -m tests.golden.curves` writes losses.json anew; say why
+in the change."""
 
 from __future__ import annotations
 
@@ -13,11 +15,12 @@ from typing import Any
 import torch
 
 from somelab.config import Config, override, preset, scaled
-from tests.train.builders import losses_of, trainer_of, write_text
+from tests.training.builders import losses_of, trainer_of, write_text
 
 STORED = Path(__file__).with_name("losses.json")
 
-# Experts that speak up, sharp gates and a high rate, so that what a rule does to the keys shows in the losses.
+# Experts that speak up, sharp gates and a high rate, so that what a rule does to the keys shows in the
+# losses.
 TINY: dict[str, Any] = {
     "model.d_model": 48,
     "model.num_heads": 2,
@@ -48,7 +51,8 @@ def config_of(name: str, text: Path, **changes: Any) -> Config:
 
 
 def run(name: str, folder: Path, **changes: Any) -> dict[str, Any]:
-    """Losses of all steps, the last evaluation, and how many keys were reborn; `changes` of the gravity."""
+    """Losses of all steps, the last evaluation, and how many keys were respawned; `changes` of the
+    gravity."""
     trainer = trainer_of(config_of(name, write_text(folder / "text.txt"), **changes), folder / "run")
     evaluation = trainer.fit().evaluation
     assert evaluation is not None
@@ -56,7 +60,7 @@ def run(name: str, folder: Path, **changes: Any) -> dict[str, Any]:
         "losses": losses_of(folder / "run"),
         "val_loss": evaluation.val_loss,
         "bits_per_byte": evaluation.bits_per_byte,
-        "seed_loss": evaluation.seed_loss,
+        "loss_with_padding": evaluation.loss_with_padding,
         "gini": [layer["gini"] for layer in evaluation.layers],
         "respawns": sum(int(layer.keystore.respawns) for layer in trainer.model.some_layers()),
     }

@@ -22,7 +22,7 @@ BACKBONES: dict[str, dict[str, Any]] = {
 
 
 def config_of(model: dict[str, Any] | None = None, **groups: dict[str, Any]) -> Config:
-    """A decoder of width 24, two layers, six experts of which two answer; any field can be replaced."""
+    """A decoder of width 24, two layers, six experts of which two are selected; any field can be replaced."""
     small = {"d_model": 24, "num_layers": 2, "num_heads": 4, "seq_len": 16, "vocab_size": VOCABULARY}
     pool = {"num_experts": 6, "d_ffn": 20, "top_k": 2}
     tree: dict[str, Any] = {"router": {"kind": "mlp"}, **groups}
@@ -41,7 +41,9 @@ def tokens_of(num_rows: int, num_tokens: int, seed: int = 0) -> Tensor:
 
 def buffers_of(model: torch.nn.Module) -> dict[str, Tensor]:
     """A copy of every tensor of a model, weights and buffers, persistent or not."""
-    return {name: value.detach().clone() for name, value in (*model.named_parameters(), *model.named_buffers())}
+    return {
+        name: value.detach().clone() for name, value in (*model.named_parameters(), *model.named_buffers())
+    }
 
 
 def assert_bit_equal(before: dict[str, Tensor], after: dict[str, Tensor]) -> None:

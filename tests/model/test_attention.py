@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from somelab.model.attention import Attention, Surroundings, additive_mask, alibi_bias, visible_slots
-from somelab.model.cache import SLOTS_PER_BLOCK, KeyValueCache
+from somelab.model.kv_cache import SLOTS_PER_BLOCK, KeyValueCache
 from somelab.model.positions import alibi_slopes
 
 
@@ -25,7 +25,11 @@ def test_equals_torch_multihead_attention():
     future = torch.ones(7, 7, dtype=torch.bool).triu(1)
     expected = theirs(x_BTD, x_BTD, x_BTD, attn_mask=future, need_weights=False)[0]
     torch.testing.assert_close(ours(x_BTD, Surroundings()), expected, rtol=1e-5, atol=1e-6)
-    assert sum(p.numel() for p in ours.parameters()) == sum(p.numel() for p in theirs.parameters()) == 4 * (24 * 24 + 24)
+    assert (
+        sum(p.numel() for p in ours.parameters())
+        == sum(p.numel() for p in theirs.parameters())
+        == 4 * (24 * 24 + 24)
+    )
 
 
 def test_alibi_equals_the_sum_written_out():
@@ -36,7 +40,10 @@ def test_alibi_equals_the_sum_written_out():
     for head, slope in enumerate(alibi_slopes(2)):
         columns = slice(4 * head, 4 * head + 4)
         for token in range(5):
-            scores = [queries[token, columns] @ keys[j, columns] / math.sqrt(4) - slope * (token - j) for j in range(token + 1)]
+            scores = [
+                queries[token, columns] @ keys[j, columns] / math.sqrt(4) - slope * (token - j)
+                for j in range(token + 1)
+            ]
             weights = torch.softmax(torch.stack(scores), dim=0)
             expected[token, columns] = weights @ values[: token + 1, columns]
     indices = torch.arange(5)[None]
@@ -62,7 +69,9 @@ def test_cache_places_rows_by_their_own_length():
     cache.write_(0, prompt, -prompt)
     cache.advance_(3)
     cache.truncate_([3, 1])
-    keys, values = cache.write_(0, torch.tensor([50.0, 60.0]).view(2, 1, 1, 1), torch.tensor([-50.0, -60.0]).view(2, 1, 1, 1))
+    keys, values = cache.write_(
+        0, torch.tensor([50.0, 60.0]).view(2, 1, 1, 1), torch.tensor([-50.0, -60.0]).view(2, 1, 1, 1)
+    )
     cache.advance_(1)
     assert cache.lengths == [4, 2]
     assert keys[0].flatten().tolist() == [1, 2, 3, 50]
@@ -78,7 +87,8 @@ def test_cache_grows_by_blocks_and_keeps_what_it_holds():
         cache.advance_(part.shape[2])
     assert torch.equal(keys, written)
     assert torch.equal(values, 2 * written)
-    assert keys.untyped_storage().nbytes() == 3 * SLOTS_PER_BLOCK * 2 * 3 * 4  # three blocks, two heads of three floats
+    # Three blocks, two heads of three floats.
+    assert keys.untyped_storage().nbytes() == 3 * SLOTS_PER_BLOCK * 2 * 3 * 4
 
 
 def test_an_announced_cache_makes_room_once():

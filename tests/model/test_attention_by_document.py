@@ -1,5 +1,5 @@
-"""Attending document by document equals whole rows with a dense mask, gradients included, wherever documents begin and end;
-and it is chosen only where it is cheaper.
+"""Attending document by document equals whole rows with a dense mask, gradients included, wherever documents
+begin and end; and it is chosen only where it is cheaper.
 
 Shape letters: B sequences, T tokens, H heads."""
 
@@ -29,12 +29,16 @@ PACKINGS = {
 POSITIONS = ["sinusoidal", "rope", "alibi", "none"]
 
 
-def answers(model: Decoder, tokens_BT: Tensor, documents_BT: Tensor, **given: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+def answers(
+    model: Decoder, tokens_BT: Tensor, documents_BT: Tensor, **given: Tensor
+) -> tuple[Tensor, dict[str, Tensor]]:
     """Logits, and the gradients of a loss that weighs every one of them differently."""
     model.zero_grad()
     logits_BTV = model(tokens_BT, documents_BT=documents_BT, **given).logits_BTV
     (logits_BTV * torch.linspace(-1, 1, logits_BTV.numel()).view_as(logits_BTV)).sum().backward()
-    return logits_BTV.detach(), {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+    return logits_BTV.detach(), {
+        name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None
+    }
 
 
 def choose(patch: pytest.MonkeyPatch, by_document: bool) -> None:
@@ -43,9 +47,16 @@ def choose(patch: pytest.MonkeyPatch, by_document: bool) -> None:
 
 @pytest.mark.parametrize("positions", POSITIONS)
 @pytest.mark.parametrize("rows", PACKINGS.values(), ids=PACKINGS)
-def test_equals_the_dense_mask(rows: list[list[int]], positions: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Dense blocks: a routed token at a tie would go the other way by rounding, and hide what is compared here.
-    model, tokens, documents = decoder_of({"positions": positions, "feed_forward": "dense"}), tokens_of(2, 12), torch.tensor(rows)
+def test_equals_the_dense_mask(
+    rows: list[list[int]], positions: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Dense blocks: a routed token at a tie would go the other way by rounding, and hide what is compared
+    # here.
+    model, tokens, documents = (
+        decoder_of({"positions": positions, "feed_forward": "dense"}),
+        tokens_of(2, 12),
+        torch.tensor(rows),
+    )
     choose(monkeypatch, False)
     expected, expected_gradients = answers(model, tokens, documents)
     choose(monkeypatch, True)
@@ -62,7 +73,9 @@ def test_given_positions_are_kept(positions: str, monkeypatch: pytest.MonkeyPatc
     choose(monkeypatch, False)
     expected, _ = answers(model, tokens, documents, positions_BT=places)
     choose(monkeypatch, True)
-    torch.testing.assert_close(answers(model, tokens, documents, positions_BT=places)[0], expected, rtol=1e-5, atol=2e-5)
+    torch.testing.assert_close(
+        answers(model, tokens, documents, positions_BT=places)[0], expected, rtol=1e-5, atol=2e-5
+    )
     if positions != "none":
         assert not torch.allclose(answers(model, tokens, documents)[0], expected, atol=1e-3)
 
@@ -75,14 +88,22 @@ class Kernel:
         self.plain: Any = F.scaled_dot_product_attention
         patch.setattr(attention.F, "scaled_dot_product_attention", self)
 
-    def __call__(self, queries: Tensor, keys: Tensor, values: Tensor, attn_mask: Tensor | None = None, **more: Any) -> Tensor:
+    def __call__(
+        self, queries: Tensor, keys: Tensor, values: Tensor, attn_mask: Tensor | None = None, **more: Any
+    ) -> Tensor:
         self.asked.append(
-            (queries.shape[0] * queries.shape[2], keys.shape[2], None if attn_mask is None else tuple(attn_mask.shape))
+            (
+                queries.shape[0] * queries.shape[2],
+                keys.shape[2],
+                None if attn_mask is None else tuple(attn_mask.shape),
+            )
         )
         return self.plain(queries, keys, values, attn_mask=attn_mask, **more)
 
 
-def asked(patch: pytest.MonkeyPatch, rows: list[list[int]], positions: str) -> list[tuple[int, int, tuple[int, ...] | None]]:
+def asked(
+    patch: pytest.MonkeyPatch, rows: list[list[int]], positions: str
+) -> list[tuple[int, int, tuple[int, ...] | None]]:
     model, documents = decoder_of({"positions": positions, "num_layers": 1}), torch.tensor(rows)
     kernel = Kernel(patch)
     with torch.no_grad():
@@ -109,7 +130,8 @@ def test_a_document_a_row_is_the_plain_case(by_document: bool, monkeypatch: pyte
 
 
 def test_the_choice_by_hand() -> None:
-    # 512 wide: 2,048 FLOPs a pair. A row of 768 as four documents of 192 saves three quarters of the pairs for three calls more.
+    # 512 wide: 2,048 FLOPs a pair. A row of 768 as four documents of 192 saves three quarters of the pairs
+    # for three calls more.
     assert 4 * (2048 * 192**2 + FLOPS_PER_CALL) < 2048 * 768**2 + FLOPS_PER_CALL
     assert pays_by_document((192,) * 4, 1, 768, 512)
     assert not pays_by_document((2,) * 384, 1, 768, 512), "384 calls cost more than the row"
@@ -129,7 +151,9 @@ def test_whole_rows_where_it_does_not_pay(monkeypatch: pytest.MonkeyPatch) -> No
     assert placed.documents is None, "rows of twelve tokens are not worth five calls"
     assert placed.mask is not None
     long = documents.repeat_interleave(64, dim=1)
-    placed = placing.place(ModelConfig(d_model=512, num_heads=8), tokens_of(2, 768), long, None, None, torch.float32).surroundings
+    placed = placing.place(
+        ModelConfig(d_model=512, num_heads=8), tokens_of(2, 768), long, None, None, torch.float32
+    ).surroundings
     assert (placed.mask, placed.documents) == (None, (320, 448, 192, 256, 320))
 
 

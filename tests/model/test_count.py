@@ -1,4 +1,4 @@
-"""Counts: the figures that the seeds published, and models small enough to count and time by hand."""
+"""Counts: the published figures, and models small enough to count and time by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from somelab.config.presets import PRESETS, preset
 from somelab.model import Decoder, count_parameters
 from tests.model.builders import config_of
 
-PUBLISHED = [name for name in PRESETS if (figures := preset(name).published) is not None and figures.recount_total is not None]
+PUBLISHED = [
+    name
+    for name in PRESETS
+    if (figures := preset(name).published) is not None and figures.recount_total is not None
+]
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -47,8 +51,12 @@ def test_a1_by_hand():
     assert count.trainable == shell + router
     assert count.frozen == layers * 64 * expert
     assert count.active == count.trainable + layers * 4 * expert
-    products = layers * (4 * width**2 + 768 * width + 2 * width * 768 + 64 * width + 4 * 2 * width * 1024) + vocabulary * width
-    assert count.flops_per_token == 2 * products  # attention reads 768/2 tokens on average, for scores and for the mixture
+    products = (
+        layers * (4 * width**2 + 768 * width + 2 * width * 768 + 64 * width + 4 * 2 * width * 1024)
+        + vocabulary * width
+    )
+    # Attention reads 768/2 tokens on average, for scores and for the mixture.
+    assert count.flops_per_token == 2 * products
 
 
 def test_the_largest_preset_allocates_nothing(monkeypatch: pytest.MonkeyPatch):
@@ -57,7 +65,7 @@ def test_the_largest_preset_allocates_nothing(monkeypatch: pytest.MonkeyPatch):
     def refuse(*_: Any) -> None:
         raise AssertionError("an expert was drawn")
 
-    monkeypatch.setattr("somelab.core.experts.ExpertPool.draw_", refuse)
+    monkeypatch.setattr("somelab.core.experts.DenseExperts.draw_", refuse)
     assert count_parameters(preset("b3").config).total == 5_405_998_080
 
 
@@ -76,7 +84,9 @@ def test_active_parameters_of_each_kind_of_pool():
     """D = 24, F = 20, E = 6, K = 2, two layers: what differs from E to K is what is idle."""
 
     def idle(trainability: str, feed_forward: str = "some") -> int:
-        count = count_parameters(config_of({"feed_forward": feed_forward}, experts={"trainability": trainability}))
+        count = count_parameters(
+            config_of({"feed_forward": feed_forward}, experts={"trainability": trainability})
+        )
         return count.total - count.active
 
     expert = 2 * 24 * 20 + 20 + 24
@@ -105,8 +115,8 @@ def test_flops_of_each_kind_of_pool():
 
 
 def test_flops_equal_those_that_torch_counts():
-    """A whole forward pass under torch's own counter: plain products for attention (it does not know the CPU's fused
-    kernel), taken for full squares, which is twice the causal mean."""
+    """A whole forward pass under torch's own counter: plain products for attention (it does not know the
+    CPU's fused kernel), taken for full squares, which is twice the causal mean."""
     config = config_of({"feed_forward": "dense", "seq_len": 16})
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH), torch.no_grad():
         Decoder(config)(torch.zeros(3, 16, dtype=torch.int64))
@@ -117,5 +127,7 @@ def test_flops_equal_those_that_torch_counts():
 def test_a_tied_head_counts_once_and_gradient_keys_count():
     untied, tied = (count_parameters(config_of({"tied_head": tied})).total for tied in (False, True))
     assert untied - tied == 61 * 24
-    moved, trained = (count_parameters(config_of(gravity={"keys": keys})).trainable for keys in ("moved", "gradient"))
+    moved, trained = (
+        count_parameters(config_of(gravity={"keys": keys})).trainable for keys in ("moved", "gradient")
+    )
     assert trained - moved == 2 * 6 * 24

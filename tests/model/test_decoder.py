@@ -1,5 +1,5 @@
-"""The decoder against forward passes written out for both backbones, and what must hold for every one of them:
-causality, packing, seeds, evaluation that changes nothing.
+"""The decoder against forward passes written out for both backbones, and what must hold for every one of
+them: causality, packing, seeds, evaluation that changes nothing.
 
 Shape letters: B sequences, T tokens, D model width, V vocabulary."""
 
@@ -21,19 +21,28 @@ from tests.model.builders import BACKBONES, assert_bit_equal, buffers_of, config
 ALL_PARTS = [
     pytest.param({"backbone": backbone} | places, id=f"{backbone}-{places.get('positions', 'own')}")
     for backbone in ("seed", "modern")
-    for places in ({}, {"positions": "sinusoidal"}, {"positions": "rope"}, {"positions": "alibi"}, {"positions": "none"})
+    for places in (
+        {},
+        {"positions": "sinusoidal"},
+        {"positions": "rope"},
+        {"positions": "alibi"},
+        {"positions": "none"},
+    )
 ]
 
 
 def attend(block: Any, x_BTD: Tensor, num_heads: int, angle_of: Any = None) -> Tensor:
-    """Causal attention by explicit weights, with interleaving-free rotation where `angle_of(position, pair)` is given."""
+    """Causal attention by explicit weights, with interleaving-free rotation where `angle_of(position, pair)`
+    is given."""
     queries, keys, values = (
         part.unflatten(-1, (num_heads, -1)).transpose(1, 2)
         for part in F.linear(x_BTD, block.qkv.weight, block.qkv.bias).chunk(3, -1)
     )
     if angle_of is not None:
         half = queries.shape[-1] // 2
-        turn = torch.tensor([[angle_of(position, pair) for pair in range(half)] for position in range(x_BTD.shape[1])])
+        turn = torch.tensor(
+            [[angle_of(position, pair) for pair in range(half)] for position in range(x_BTD.shape[1])]
+        )
         unit = torch.polar(torch.ones_like(turn), turn)
 
         def turned(states: Tensor) -> Tensor:
@@ -53,10 +62,12 @@ def test_seed_backbone_written_out():
     x = model.embedding.weight[tokens] * math.sqrt(24) + sinusoid_table(9, 24, tokens.device)
     for block in model.blocks:
         x = block.attention_norm(x + attend(block.attention, x, 4))
-        x = block.feed_forward_norm(x + block.feed_forward(x).mixture)
+        x = block.feed_forward_norm(x + block.feed_forward(x))
     output = model(tokens)
     torch.testing.assert_close(output.hidden_BTD, x, rtol=1e-4, atol=1e-5)
-    torch.testing.assert_close(output.logits_BTV, x @ model.head_weight.T + model.head_bias, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        output.logits_BTV, x @ model.head_weight.T + model.head_bias, rtol=1e-4, atol=1e-5
+    )
     assert all(isinstance(block.attention_norm, nn.LayerNorm) for block in model.blocks)
     assert all(linear.bias is not None for linear in model.modules() if isinstance(linear, nn.Linear))
 
@@ -66,8 +77,13 @@ def test_modern_backbone_written_out():
     model, tokens = decoder_of({"backbone": "modern"}).eval(), tokens_of(2, 9)
     x = model.embedding.weight[tokens]
     for block in model.blocks:
-        x = x + attend(block.attention, block.attention_norm(x), 4, lambda position, pair: position * 10000 ** (-2 * pair / 6))
-        x = x + block.feed_forward(block.feed_forward_norm(x)).mixture
+        x = x + attend(
+            block.attention,
+            block.attention_norm(x),
+            4,
+            lambda position, pair: position * 10000 ** (-2 * pair / 6),
+        )
+        x = x + block.feed_forward(block.feed_forward_norm(x))
     x = model.final_norm(x)
     output = model(tokens)
     torch.testing.assert_close(output.hidden_BTD, x, rtol=1e-4, atol=1e-5)
@@ -167,7 +183,12 @@ def test_the_seed_of_the_run_is_the_default():
 def test_starting_distributions():
     model = decoder_of({"d_model": 64, "vocab_size": 4096, "embedding_std": 0.5})
     assert model.embedding.weight.std().item() == pytest.approx(0.5, rel=0.01)
-    for weight in (model.head_weight, model.head_bias, model.blocks[0].attention.qkv.weight, model.blocks[0].attention.out.bias):
+    for weight in (
+        model.head_weight,
+        model.head_bias,
+        model.blocks[0].attention.qkv.weight,
+        model.blocks[0].attention.out.bias,
+    ):
         assert 0.9 / 8 < weight.abs().max() <= 1 / 8  # uniform within 1/sqrt(D)
         assert weight.std().item() == pytest.approx(1 / 8 / math.sqrt(3), rel=0.15)
 
@@ -179,12 +200,16 @@ def test_builds_on_the_meta_device(feed_forward: str):
     tensors = [*model.parameters(), *model.buffers()]
     assert all(tensor.is_meta for tensor in tensors)
     real = buffers_of(decoder_of({"feed_forward": feed_forward}))
-    assert {name: value.shape for name, value in buffers_of(model).items()} == {name: value.shape for name, value in real.items()}
+    assert {name: value.shape for name, value in buffers_of(model).items()} == {
+        name: value.shape for name, value in real.items()
+    }
 
 
 @pytest.mark.parametrize("feed_forward", ["some", "moe"])
 def test_evaluation_leaves_every_tensor_alone(feed_forward: str):
-    model = decoder_of({"feed_forward": feed_forward, "dropout": 0.1}, router={"kind": "mlp", "centre_queries": True}).eval()
+    model = decoder_of(
+        {"feed_forward": feed_forward, "dropout": 0.1}, router={"kind": "mlp", "centre_queries": True}
+    ).eval()
     before = buffers_of(model)
     model(tokens_of(2, 9))
     with torch.no_grad():
@@ -201,12 +226,15 @@ def test_dropout_acts_in_training_only():
 
 @pytest.mark.parametrize("parts", BACKBONES.values(), ids=BACKBONES)
 def test_autocast_stays_close_to_fp32(parts: dict[str, Any]):
-    model, tokens = decoder_of(parts, experts={"num_experts": 2}), tokens_of(2, 12)  # both experts always: no near ties
+    # Both experts always: no near ties.
+    model, tokens = (decoder_of(parts, experts={"num_experts": 2}), tokens_of(2, 12))
     documents = torch.tensor([[0] * 5 + [1] * 7] * 2)
     exact = model(tokens, documents_BT=documents)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         rounded = model(tokens, documents_BT=documents)
     assert rounded.logits_BTV.dtype == torch.bfloat16
-    assert F.cosine_similarity(rounded.logits_BTV.float().flatten(), exact.logits_BTV.flatten(), dim=0) > 0.999
+    assert (
+        F.cosine_similarity(rounded.logits_BTV.float().flatten(), exact.logits_BTV.flatten(), dim=0) > 0.999
+    )
     rounded.logits_BTV.float().square().sum().backward()
     assert all(p.grad.isfinite().all() for p in model.parameters() if p.grad is not None)

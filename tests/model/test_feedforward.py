@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from somelab.core.initialisers import default_
+from somelab.core.experts.initialisers import default_
 from somelab.core.seeding import generator
 from somelab.model.feedforward import Dense, FrozenDense, LearnedMixture, build_feed_forward
 from tests.model.builders import config_of, decoder_of, tokens_of
@@ -36,7 +36,9 @@ def test_frozen_dense_follows_the_law_of_the_experts():
     default_(down, up, generator(9, "expert", 1, 0))
     torch.testing.assert_close(frozen(X_TD), F.gelu(X_TD @ down.T) @ up.T)
     assert not any(p.requires_grad for p in frozen.parameters())
-    sparse = build_feed_forward(config_of({"feed_forward": "frozen_dense"}, experts={"init": "sparse"}), layer=1, seed=9)
+    sparse = build_feed_forward(
+        config_of({"feed_forward": "frozen_dense"}, experts={"init": "sparse"}), layer=1, seed=9
+    )
     assert isinstance(sparse, FrozenDense)
     assert sparse.pool.down_EFD.count_nonzero() == sparse.pool.down_EFD.numel() // 2
 
@@ -59,12 +61,13 @@ def test_moe_written_out_token_by_token(backbone: str):
         best = probabilities.topk(2)
         gates = best.values / best.values.sum()
         expected = sum(
-            gate * (pool.up_EDF[e] @ F.gelu(pool.down_EFD[e] @ x_D + pool.down_bias_EF[e]) + pool.up_bias_ED[e])
+            gate
+            * (pool.up_EDF[e] @ F.gelu(pool.down_EFD[e] @ x_D + pool.down_bias_EF[e]) + pool.up_bias_ED[e])
             for gate, e in zip(gates, best.indices)
         )
         torch.testing.assert_close(output.mixture.view(-1, 24)[token], expected, rtol=1e-4, atol=1e-6)
-        assert output.choice.indices_TK[token].tolist() == best.indices.tolist()
-        torch.testing.assert_close(output.choice.gates_TK[token], gates.detach())
+        assert output.selection.indices_TK[token].tolist() == best.indices.tolist()
+        torch.testing.assert_close(output.selection.gates_TK[token], gates.detach())
     assert (mixture.router.bias is None) is (backbone == "modern")
 
 
@@ -104,7 +107,8 @@ def test_without_a_feed_forward_part_its_norm_is_gone_too():
 @pytest.mark.parametrize("backbone", ["seed", "modern"])
 @pytest.mark.parametrize("feed_forward", ["none", "dense", "frozen_dense", "moe"])
 def test_the_shell_is_the_same(backbone: str, feed_forward: str):
-    """Beside the second branch, every weight of a baseline has the bits of the SoME decoder of the same seed; all are used."""
+    """Beside the second branch, every weight of a baseline has the bits of the SoME decoder of the same seed;
+    all are used."""
     some = dict(decoder_of({"backbone": backbone}).named_parameters())
     model = decoder_of({"backbone": backbone, "feed_forward": feed_forward})
     baseline = dict(model.named_parameters())
@@ -115,4 +119,4 @@ def test_the_shell_is_the_same(backbone: str, feed_forward: str):
     output.logits_BTV.square().sum().backward()
     for name, parameter in baseline.items():
         assert (parameter.grad is not None) is parameter.requires_grad, name
-    assert all((choice is None) is (feed_forward != "moe") for choice in output.routings)
+    assert all((selection is None) is (feed_forward != "moe") for selection in output.routings)

@@ -1,4 +1,4 @@
-"""Generation: the cache changes nothing, rows do not see each other, sampling keeps what it was told to keep.
+"""Generation: the cache changes nothing, rows do not see each other, sampling respects its limits.
 
 Shape letters: N tokens of one row, L layers, K experts per token, V vocabulary."""
 
@@ -91,14 +91,21 @@ def test_stop_token_ends_its_row_only():
 def test_trace_tells_what_each_token_went_to(feed_forward: str, use_cache: bool):
     model = decoder_of({"feed_forward": feed_forward, "num_layers": 3}, seed=2)
     stop = generate(model, PROMPTS[1], max_new_tokens=3, temperature=0).tokens[0][-1]
-    made = generate(model, PROMPTS, max_new_tokens=6, temperature=0, stop_token=stop, use_cache=use_cache, trace=True)
+    made = generate(
+        model, PROMPTS, max_new_tokens=6, temperature=0, stop_token=stop, use_cache=use_cache, trace=True
+    )
     assert made.traces is not None
     for row, trace in zip(made.tokens, made.traces):
         routings = model.eval()(torch.tensor([row])).routings
         assert trace.experts_NLK.shape == trace.gates_NLK.shape == (len(row), 3, 2)
-        assert torch.equal(trace.experts_NLK, torch.stack([choice.indices_TK for choice in routings], dim=1))
+        assert torch.equal(
+            trace.experts_NLK, torch.stack([selection.indices_TK for selection in routings], dim=1)
+        )
         torch.testing.assert_close(
-            trace.gates_NLK, torch.stack([choice.gates_TK for choice in routings], dim=1), rtol=1e-4, atol=1e-5
+            trace.gates_NLK,
+            torch.stack([selection.gates_TK for selection in routings], dim=1),
+            rtol=1e-4,
+            atol=1e-5,
         )
 
 

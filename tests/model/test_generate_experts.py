@@ -1,4 +1,5 @@
-"""Generating for a batch of prompts, each expert's weights are read once a step, however many rows chose it."""
+"""Generating for a batch of prompts, each expert's weights are read once a step, however many rows chose
+it."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ D_FFN, NUM_LAYERS, NUM_ROWS, NEW_TOKENS = 20, 2, 12, 5
 
 
 class ExpertProducts(TorchDispatchMode):
-    """Counts the products that read an expert's down-projection: those whose answer is as wide as an expert's hidden layer."""
+    """Counts the products that read an expert's down-projection: those whose result is as wide as an expert's
+    hidden layer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -23,7 +25,12 @@ class ExpertProducts(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         answer = func(*args, **(kwargs or {}))
-        products = (torch.ops.aten.mm.out, torch.ops.aten.addmm.out, torch.ops.aten.mm.default, torch.ops.aten.addmm.default)
+        products = (
+            torch.ops.aten.mm.out,
+            torch.ops.aten.addmm.out,
+            torch.ops.aten.mm.default,
+            torch.ops.aten.addmm.default,
+        )
         if func in products and answer.shape[1] == D_FFN:
             self.count += 1
         return answer
@@ -41,6 +48,10 @@ def test_each_expert_is_read_once_a_step(engine: str, request: pytest.FixtureReq
     assert made.traces is not None
     experts_BNLK = torch.stack([trace.experts_NLK for trace in made.traces])
     assert experts_BNLK.shape == (NUM_ROWS, 1 + NEW_TOKENS, NUM_LAYERS, 2)
-    distinct = [len(experts_BNLK[:, step, layer].unique()) for step in range(1 + NEW_TOKENS) for layer in range(NUM_LAYERS)]
+    distinct = [
+        len(experts_BNLK[:, step, layer].unique())
+        for step in range(1 + NEW_TOKENS)
+        for layer in range(NUM_LAYERS)
+    ]
     assert products.count == sum(distinct)
     assert max(distinct) < NUM_ROWS * 2, "rows do share experts here"

@@ -1,4 +1,5 @@
-"""The chunked loss equals plain cross-entropy, value and gradients, for every head, chunk and choice of tokens.
+"""The chunked loss equals plain cross-entropy, value and gradients, for every head, chunk and choice of
+tokens.
 
 Shape letters: B sequences, T tokens, D model width, V vocabulary."""
 
@@ -23,7 +24,8 @@ def head_gradients(model: Decoder) -> dict[str, Tensor]:
     return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
 
 
-@pytest.mark.parametrize("backbone", ["seed", "modern"])  # a head of its own with bias, and a tied one without
+# A head of its own with bias, and a tied one without.
+@pytest.mark.parametrize("backbone", ["seed", "modern"])
 @pytest.mark.parametrize("chunk", [1, 5, 14, 1000])
 def test_equals_cross_entropy(backbone: str, chunk: int):
     model = decoder_of({"backbone": backbone})
@@ -88,7 +90,9 @@ def test_gradients_reach_the_whole_decoder():
     next_token_loss(model, output.hidden_BTD, tokens[:, 1:], chunk=3).nats.backward()
     ours = head_gradients(model)
     model.zero_grad()
-    F.cross_entropy(model(tokens[:, :-1]).logits_BTV.flatten(0, 1), tokens[:, 1:].flatten(), reduction="sum").backward()
+    F.cross_entropy(
+        model(tokens[:, :-1]).logits_BTV.flatten(0, 1), tokens[:, 1:].flatten(), reduction="sum"
+    ).backward()
     torch.testing.assert_close(ours, head_gradients(model), rtol=1e-4, atol=1e-5)
 
 
@@ -137,7 +141,11 @@ def test_two_chunks_of_fp32_logits_are_all_that_is_ever_held(bf16: bool):
             loss = next_token_loss(model, hidden, targets, chunk=chunk)
         loss.nats.backward()
     events: Any = taken.profiler.kineto_results.events()
-    changes = [event.nbytes() for event in sorted(events, key=lambda event: event.start_ns()) if event.name() == "[memory]"]
+    changes = [
+        event.nbytes()
+        for event in sorted(events, key=lambda event: event.start_ns())
+        if event.name() == "[memory]"
+    ]
     peak = max(accumulate(changes))
     one_chunk, head = chunk * vocabulary * 4, vocabulary * 24 * 4
     assert one_chunk < peak < 2 * one_chunk + 6 * head < num_tokens * vocabulary * 4 / 2

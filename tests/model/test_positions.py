@@ -31,7 +31,9 @@ def test_sinusoid_by_hand():
 
 
 def test_sinusoid_of_odd_width_drops_the_last_cosine():
-    torch.testing.assert_close(sinusoid_table(5, 3, CPU)[:, 2], torch.sin(torch.arange(5) * 10000 ** (-2 / 3)))
+    torch.testing.assert_close(
+        sinusoid_table(5, 3, CPU)[:, 2], torch.sin(torch.arange(5) * 10000 ** (-2 / 3))
+    )
 
 
 def test_a_longer_table_begins_with_the_shorter_one():

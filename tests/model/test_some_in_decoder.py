@@ -1,5 +1,5 @@
-"""What the decoder must do for its SoME layers: statistics of the real batch once, gravity once per step over all
-layers, progress, grounding, and the sum of their losses.
+"""What the decoder must do for its SoME layers: statistics of the real batch once, gravity once per step over
+all layers, progress, grounding, and the sum of their losses.
 
 Shape letters: B sequences, T tokens, E experts, K experts per token."""
 
@@ -13,7 +13,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-import somelab.model.decoder as decoder_module
+import somelab.core.layer as layer_module
 from somelab.core.layer import LayerOutput
 from somelab.core.statistics import all_reduce_
 from somelab.model import Decoder
@@ -21,7 +21,10 @@ from tests.model.builders import assert_bit_equal, buffers_of, decoder_of, token
 
 
 def statistics_of(model: Decoder) -> list[dict[str, Tensor]]:
-    return [{name: value.clone() for name, value in layer.statistics.named_buffers()} for layer in model.some_layers()]
+    return [
+        {name: value.clone() for name, value in layer.statistics.named_buffers()}
+        for layer in model.some_layers()
+    ]
 
 
 def read(model: Decoder, tokens: Tensor, **given: Any) -> dict[str, Tensor]:
@@ -39,12 +42,20 @@ def test_recompute_changes_neither_gradients_nor_statistics(grounding: float):
     for recompute in (False, True):
         model = decoder_of(router=router, train={"recompute": recompute})
         gradients = read(model, tokens, counted_BT=counted, documents_BT=documents)
-        results.append((gradients, statistics_of(model), [report.count_E for report in model.apply_gravity_()], buffers_of(model)))
+        results.append(
+            (
+                gradients,
+                statistics_of(model),
+                [report.count_E for report in model.apply_gravity_()],
+                buffers_of(model),
+            )
+        )
     kept, recomputed = results
     torch.testing.assert_close(recomputed[0], kept[0])
     assert len(kept[0]) > 10
     torch.testing.assert_close(recomputed[1], kept[1], rtol=0, atol=0)
-    assert [int(count_E.sum()) for count_E in recomputed[2]] == [3 * 7 * 2] * 2  # counted tokens x K, in both layers
+    # Counted tokens x K, in both layers.
+    assert [int(count_E.sum()) for count_E in recomputed[2]] == [3 * 7 * 2] * 2
     assert_bit_equal(kept[3], recomputed[3])
 
 
@@ -54,9 +65,11 @@ def test_recompute_keeps_fewer_tensors_alive():
     for recompute in (False, True):
         model = decoder_of({"num_layers": 4}, train={"recompute": recompute})
         held: list[int] = []
-        with torch.autograd.graph.saved_tensors_hooks(lambda tensor, held=held: held.append(tensor.numel()) or tensor, lambda t: t):
+        with torch.autograd.graph.saved_tensors_hooks(
+            lambda tensor, held=held: held.append(tensor.numel()) or tensor, lambda t: t
+        ):
             output = model(tokens_of(2, 16), hidden_only=True)
-        sizes.append(sum(held) + sum(value.numel() for choice in output.routings for value in choice))
+        sizes.append(sum(held) + sum(value.numel() for selection in output.routings for value in selection))
     assert sizes[1] < sizes[0] / 4
 
 
@@ -102,7 +115,7 @@ def test_one_collective_for_all_layers(monkeypatch: pytest.MonkeyPatch):
         calls.append(len(statistics))
         all_reduce_(statistics, group)
 
-    monkeypatch.setattr(decoder_module, "all_reduce_", watched)
+    monkeypatch.setattr(layer_module, "all_reduce_", watched)
     model = decoder_of({"num_layers": 3}, gravity={"every": 2})
     for _ in range(3):
         read(model, tokens_of(1, 8))
@@ -113,9 +126,9 @@ def test_one_collective_for_all_layers(monkeypatch: pytest.MonkeyPatch):
 def test_progress_reaches_every_layer():
     model = decoder_of(router={"kind": "mlp", "top_k_warmup": 0.5})
     model.set_progress_(0, 10)
-    assert [choice.indices_TK.shape[1] for choice in model(tokens_of(1, 4)).routings] == [1, 1]
+    assert [selection.indices_TK.shape[1] for selection in model(tokens_of(1, 4)).routings] == [1, 1]
     model.set_progress_(5, 10)
-    assert [choice.indices_TK.shape[1] for choice in model(tokens_of(1, 4)).routings] == [2, 2]
+    assert [selection.indices_TK.shape[1] for selection in model(tokens_of(1, 4)).routings] == [2, 2]
 
 
 def test_grounding_hands_each_layer_the_query_before_it():
@@ -139,7 +152,9 @@ def test_without_grounding_no_query_leaves_its_layer():
     model = decoder_of()
     given: list[Tensor | None] = []
     for layer in model.some_layers():
-        layer.register_forward_pre_hook(lambda _, args, kwargs: given.append(kwargs["previous_query"]), with_kwargs=True)
+        layer.register_forward_pre_hook(
+            lambda _, args, kwargs: given.append(kwargs["previous_query"]), with_kwargs=True
+        )
     model(tokens_of(2, 5))
     assert given == [None, None]
 
@@ -159,7 +174,7 @@ def test_losses_of_the_layers_add_up():
 
 def test_routings_are_light_and_without_gradient():
     output = decoder_of()(tokens_of(2, 5))
-    for choice in output.routings:
-        assert choice.indices_TK.shape == choice.gates_TK.shape == (10, 2)
-        assert not choice.gates_TK.requires_grad
-        torch.testing.assert_close(choice.gates_TK.sum(dim=1), torch.ones(10))
+    for selection in output.routings:
+        assert selection.indices_TK.shape == selection.gates_TK.shape == (10, 2)
+        assert not selection.gates_TK.requires_grad
+        torch.testing.assert_close(selection.gates_TK.sum(dim=1), torch.ones(10))

@@ -1,4 +1,5 @@
-"""The compiled kernels one by one: against float64, against torch's own rounding, and against themselves with more threads.
+"""The compiled kernels one by one: against float64, against torch's own rounding, and against themselves with
+more threads.
 
 Shape letters: T tokens, N rows, F hidden width, W any width."""
 
@@ -73,8 +74,11 @@ def test_what_is_no_number_stays_none(compiled: NativeKernels, dtype: torch.dtyp
 
 
 def test_bf16_is_rounded_to_the_nearest_with_ties_to_even(compiled: NativeKernels) -> None:
-    """`mix_` in fp32 and a cast by torch must give what a kernel that stores bf16 gives: gelu(x) = x for large x."""
-    bits = torch.randint(0x42000000, 0x7F000000, (64, 160), generator=torch.Generator().manual_seed(0), dtype=torch.int32)
+    """`mix_` in fp32 and a cast by torch must give what a kernel that stores bf16 gives: gelu(x) = x for
+    large x."""
+    bits = torch.randint(
+        0x42000000, 0x7F000000, (64, 160), generator=torch.Generator().manual_seed(0), dtype=torch.int32
+    )
     bits[:, ::4] = bits[:, ::4] & ~0xFFFF | 0x8000  # half way between two bf16 numbers
     bias = bits.view(torch.float32)
     zero_NF, out_NF = torch.zeros(1, 160, dtype=torch.bfloat16), torch.empty(1, 160, dtype=torch.bfloat16)
@@ -84,15 +88,17 @@ def test_bf16_is_rounded_to_the_nearest_with_ties_to_even(compiled: NativeKernel
 
 
 @given(
-    rows=st.integers(1, 9),
-    width=st.integers(1, 70),
-    dtype=st.sampled_from(DTYPES),
-    seed=st.integers(0, 1000),
+    rows=st.integers(1, 9), width=st.integers(1, 70), dtype=st.sampled_from(DTYPES), seed=st.integers(0, 1000)
 )
-def test_each_step_is_torch_s(compiled: NativeKernels, rows: int, width: int, dtype: torch.dtype, seed: int) -> None:
+def test_each_step_is_torch_s(
+    compiled: NativeKernels, rows: int, width: int, dtype: torch.dtype, seed: int
+) -> None:
     """At any width, whole vectors or not. Torch's table wants the bias in the product, ours beside it."""
     tolerance = {"rtol": 1e-5, "atol": 1e-5} if dtype == torch.float32 else {"rtol": 2e-2, "atol": 2e-2}
-    source_TW, token_N = randn(12, width, seed=seed).to(dtype), randn(12, seed=seed).topk(rows).indices.sort().values
+    source_TW, token_N = (
+        randn(12, width, seed=seed).to(dtype),
+        randn(12, seed=seed).topk(rows).indices.sort().values,
+    )
     gathered, wanted = torch.empty(rows, width, dtype=dtype), torch.empty(rows, width, dtype=dtype)
     bias_W = randn(width, seed=seed + 1).to(dtype).float()
     dot_N = torch.empty(rows)
@@ -121,10 +127,15 @@ def test_each_step_is_torch_s(compiled: NativeKernels, rows: int, width: int, dt
 @pytest.mark.parametrize("own", [True, False], ids=["compiled", "torch"])
 @pytest.mark.usefixtures("two_threads")
 def test_two_threads_give_the_bits_of_one(compiled: NativeKernels, dtype: torch.dtype, own: bool) -> None:
-    """Large enough that both work, and with tokens named many times, which two threads must not add to at once."""
+    """Large enough that both work, and with tokens named many times, which two threads must not add to at
+    once."""
     kernels: Kernels = compiled if own else TORCH
     rows, width = 400, 200
-    product_NW, bias_W, gate_N = randn(rows, width, seed=1).to(dtype), randn(width, seed=2), randn(rows, seed=3)
+    product_NW, bias_W, gate_N = (
+        randn(rows, width, seed=1).to(dtype),
+        randn(width, seed=2),
+        randn(rows, seed=3),
+    )
     bias_W = bias_W.to(torch.float32 if own else dtype)
     token_N = torch.randint(0, 9, (rows,), generator=torch.Generator().manual_seed(4)).sort().values
 

@@ -1,4 +1,5 @@
-"""Finding, building and loading the compiled kernels, and all that may stand in the way: then torch does the work and says why."""
+"""Finding, building and loading the compiled kernels, and all that may stand in the way: then torch does the
+work and says why."""
 
 from __future__ import annotations
 
@@ -59,9 +60,13 @@ def test_there_is_one_openmp_runtime(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_several_runtimes_and_none_of_them_torch_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "loaded_runtimes", lambda: [Path("/a/libgomp.so.1"), Path("/b/libiomp5.so")])
+    monkeypatch.setattr(
+        building, "loaded_runtimes", lambda: [Path("/a/libgomp.so.1"), Path("/b/libiomp5.so")]
+    )
     assert not load().ready
-    assert load().reason.startswith("cannot tell which OpenMP runtime torch computes with (found: /a/libgomp.so.1, /b/libiomp5.so)")
+    assert load().reason.startswith(
+        "cannot tell which OpenMP runtime torch computes with (found: /a/libgomp.so.1, /b/libiomp5.so)"
+    )
 
 
 @pytest.mark.parametrize("name", ["libgomp.so.1", "libgomp-a34b3233.so.1", "libiomp5.so", "libomp.so.5"])
@@ -92,11 +97,14 @@ def fake_compiler(path: Path, script: str) -> str:
 
 
 def test_a_compiler_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    script = 'test "$1" = --version && echo broken 1.0 && exit; echo "kernels.cpp:7:1: error: no such luck" >&2; exit 1'
+    script = 'test "$1" = --version && echo broken 1.0 && exit; '
+    script += 'echo "kernels.cpp:7:1: error: no such luck" >&2; exit 1'
     compiler = fake_compiler(tmp_path / "broken", script)
     monkeypatch.setenv("CXX", compiler)
     assert load() == (False, f"{compiler} failed: kernels.cpp:7:1: error: no such luck")
-    assert not [path for path in (tmp_path / "cache").rglob("*") if path.suffix in (".so", ".o")], "nothing half made is left"
+    assert not [path for path in (tmp_path / "cache").rglob("*") if path.suffix in (".so", ".o")], (
+        "nothing half made is left"
+    )
 
 
 def test_a_library_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +151,10 @@ def test_the_key_follows_source_compiler_and_runtime(tmp_path: Path, monkeypatch
 def test_two_processes_at_once(tmp_path: Path) -> None:
     code = "import json; from somelab.native import load; print(json.dumps(load()))"
     processes = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=dict(os.environ)) for _ in range(2)
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=dict(os.environ)
+        )
+        for _ in range(2)
     ]
     first, second = (json.loads(process.communicate(timeout=300)[0]) for process in processes)
     assert first == second

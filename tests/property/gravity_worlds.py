@@ -1,5 +1,6 @@
-"""Random small worlds for the comparison of gravity with its slow version: settings, addresses and a step's tokens.
-Both sides get the same numbers; decisions that rounding could tip are left out, everything else must agree.
+"""Random small worlds for the comparison of gravity with its slow version: settings, addresses and a step's
+tokens. Both sides get the same numbers; decisions that rounding could tip are left out, everything else must
+agree.
 
 Shape letters: T tokens, D model width, E experts, K experts per token."""
 
@@ -19,7 +20,8 @@ from somelab.core.router import Routing
 from somelab.core.statistics import RoutingStatistics
 from tests.core.slow_gravity import Store, Token, When, one_step
 
-# Rounding of fp32 may tip a comparison this near to its threshold; an exact tie is the same tie on both sides.
+# Rounding of fp32 may tip a comparison this near to its threshold; an exact tie is the same tie on both
+# sides.
 UNCERTAIN = 2e-5
 
 
@@ -91,7 +93,9 @@ settings_of_rules = st.fixed_dictionaries(
         "pairs": st.sampled_from(["dense", "sparse"]),
     }
 )
-thetas = st.sampled_from([{"theta": 0.5}, {"theta": 3.0}, {"theta_percentile": 0.05}, {"theta_percentile": 0.5}])
+thetas = st.sampled_from(
+    [{"theta": 0.5}, {"theta": 3.0}, {"theta_percentile": 0.05}, {"theta_percentile": 0.5}]
+)
 
 
 def config_of(settings: dict[str, Any], theta: dict[str, float]) -> GravityConfig:
@@ -108,7 +112,9 @@ def first_store(world: World, rng: np.random.Generator, *, unit: bool) -> Store:
     keys = keys.astype(np.float32)
     usage = np.zeros(world.num_experts, np.float32)
     if world.used_before:
-        usage = (rng.uniform(0, 6, world.num_experts) * (rng.random(world.num_experts) < 0.8)).astype(np.float32)
+        usage = (rng.uniform(0, 6, world.num_experts) * (rng.random(world.num_experts) < 0.8)).astype(
+            np.float32
+        )
     return Store(
         keys=keys.tolist(),
         usage=usage.tolist(),
@@ -130,7 +136,9 @@ def draw_tokens(world: World, rng: np.random.Generator) -> list[Token]:
         counted = bool(rng.random() < world.share_counted)
         query = (raw / np.linalg.norm(raw)).astype(np.float32)
         worth = rng.normal(size=world.top_k).astype(np.float32)
-        tokens.append(Token(query.tolist(), experts.tolist(), gates.tolist(), raw.tolist(), counted, worth.tolist()))
+        tokens.append(
+            Token(query.tolist(), experts.tolist(), gates.tolist(), raw.tolist(), counted, worth.tolist())
+        )
     return tokens
 
 
@@ -150,7 +158,14 @@ def counted_of(tokens: list[Token]) -> torch.Tensor:
 
 def fast_store(world: World, config: GravityConfig, store: Store) -> KeyStore:
     """A KeyStore with the addresses of a slow one."""
-    fast = KeyStore(world.num_experts, world.d_model, config, seed=world.seed, layer=world.layer, num_layers=world.num_layers)
+    fast = KeyStore(
+        world.num_experts,
+        world.d_model,
+        config,
+        seed=world.seed,
+        layer=world.layer,
+        num_layers=world.num_layers,
+    )
     fast.keys_ED.copy_(torch.tensor(store.keys))
     fast.usage_E.copy_(torch.tensor(store.usage))
     fast.mass_E.copy_(torch.tensor(store.mass))
@@ -160,11 +175,14 @@ def fast_store(world: World, config: GravityConfig, store: Store) -> KeyStore:
 
 
 def statistics_for(world: World, config: GravityConfig, *, centre: bool) -> RoutingStatistics:
-    return RoutingStatistics(world.num_experts, world.d_model, config, centre=centre, seed=world.seed, layer=world.layer)
+    return RoutingStatistics(
+        world.num_experts, world.d_model, config, centre=centre, seed=world.seed, layer=world.layer
+    )
 
 
 def compare_run(world: World, config: GravityConfig, *, num_steps: int = 3, centre: bool = True) -> bool:
-    """A few steps on both sides; after each, every number of the store must agree. False: rounding could tip a decision."""
+    """A few steps on both sides; after each, every number of the store must agree. False: rounding could tip
+    a decision."""
     rng = np.random.default_rng(world.seed)
     slow = first_store(world, rng, unit=bool(world.seed % 2))
     fast = fast_store(world, config, slow)
@@ -172,11 +190,14 @@ def compare_run(world: World, config: GravityConfig, *, num_steps: int = 3, cent
         fast.set_progress_(step, num_steps)
         tokens = draw_tokens(world, rng)
         seen = statistics_for(world, config, centre=centre)
-        routing, told = routing_of_tokens(world, tokens), {"step": step, "counted_T": counted_of(tokens), "token_index_T": None}
+        routing, told = (
+            routing_of_tokens(world, tokens),
+            {"step": step, "counted_T": counted_of(tokens), "token_index_T": None},
+        )
         seen.add_(routing, **told)
         if seen.wants_credit:
-            helpfulness_TK = torch.tensor([token.helpfulness for token in tokens]).view(-1, world.top_k)
-            seen.add_credit_(routing, merits(helpfulness_TK, routing.gates_TK), **told)
+            alignment_TK = torch.tensor([token.alignment for token in tokens]).view(-1, world.top_k)
+            seen.add_credit_(routing, merits(alignment_TK, routing.gates_TK), **told)
         report = fast.apply_(seen)
         if step % config.every:
             assert report is None

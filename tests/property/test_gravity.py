@@ -37,12 +37,20 @@ def test_any_settings_agree_with_the_slow_version(
 
 
 CROSSED = list(
-    product(["ema", "cumulative"], ["min", "max"], ["unit", "unit_used", "clamp", "none"], [0.5, None], ["all", "winner", "gate"])
+    product(
+        ["ema", "cumulative"],
+        ["min", "max"],
+        ["unit", "unit_used", "clamp", "none"],
+        [0.5, None],
+        ["all", "winner", "gate"],
+    )
 )
 
 
 @pytest.mark.parametrize(("usage", "inertia", "norm", "theta", "by"), CROSSED)
-def test_every_crossing_of_the_versions_agrees(usage: Any, inertia: Any, norm: Any, theta: float | None, by: Any) -> None:
+def test_every_crossing_of_the_versions_agrees(
+    usage: Any, inertia: Any, norm: Any, theta: float | None, by: Any
+) -> None:
     """All rules on, strong enough to be felt, in a world where experts compete."""
     config = GravityConfig(
         usage=usage,
@@ -84,7 +92,9 @@ def test_every_crossing_of_the_versions_agrees(usage: Any, inertia: Any, norm: A
 
 
 @settings(max_examples=100)
-@given(world=worlds(), by=st.sampled_from(["all", "winner", "gate"]), pairs=st.sampled_from(["dense", "sparse"]))
+@given(
+    world=worlds(), by=st.sampled_from(["all", "winner", "gate"]), pairs=st.sampled_from(["dense", "sparse"])
+)
 def test_statistics_agree_with_counting(world: World, by: Any, pairs: Any) -> None:
     tokens = draw_tokens(world, np.random.default_rng(world.seed))
     config = GravityConfig(attraction_by=by, pairs=pairs)

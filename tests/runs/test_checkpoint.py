@@ -1,4 +1,5 @@
-"""Checkpoints: complete or not there, verified to the last bit, and small, since no frozen expert is in them."""
+"""Checkpoints: complete or not there, verified to the last bit, and small, since no frozen expert is in
+them."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ from somelab.disk.atomic import WriteError, clear_leftovers
 from somelab.model import Decoder, count_parameters
 from somelab.runs import RunFolder, checkpoint
 from somelab.runs.checkpoint import CheckpointError, RunState
-from somelab.train.optimizer import build_optimizer
-from tests.train.builders import SMALL
+from somelab.training.optimizer import build_optimizer
+from tests.training.builders import SMALL
 
 CONFIG = override(Config(), {**SMALL, "model.vocab_size": 300, "gravity.warmup_steps": 0})
 FILES = ("model.safetensors", "optimizer.safetensors", "state.json")
@@ -41,7 +42,9 @@ class Student:
         rng = torch.Generator().manual_seed(self.state.step)
         tokens_BT = torch.randint(0, 300, (2, 16), generator=rng)
         logits_BTV = self.model(tokens_BT).logits_BTV
-        torch.nn.functional.cross_entropy(logits_BTV[:, :-1].flatten(0, 1), tokens_BT[:, 1:].flatten()).backward()
+        torch.nn.functional.cross_entropy(
+            logits_BTV[:, :-1].flatten(0, 1), tokens_BT[:, 1:].flatten()
+        ).backward()
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.model.apply_gravity_()
@@ -53,7 +56,9 @@ class Student:
             for name, parameter in self.model.named_parameters()
             for key, value in self.optimizer.state.get(parameter, {}).items()
         }
-        return {name: value.detach().clone() for name, value in {**self.model.state_dict(), **moments}.items()}
+        return {
+            name: value.detach().clone() for name, value in {**self.model.state_dict(), **moments}.items()
+        }
 
     def save(self, run: RunFolder, *, best: bool = False) -> Path:
         if best:
@@ -113,13 +118,20 @@ def test_only_last_and_best_are_kept(run: RunFolder, student: Student) -> None:
     for _ in range(3):
         student.learn()
         student.save(run)
-    assert names(run) == {"best": "step-00000001", "last": "step-00000004", "step-00000001": None, "step-00000004": None}
+    assert names(run) == {
+        "best": "step-00000001",
+        "last": "step-00000004",
+        "step-00000001": None,
+        "step-00000004": None,
+    }
     student.learn()
     student.save(run, best=True)
     assert names(run) == {"best": "step-00000005", "last": "step-00000005", "step-00000005": None}
 
 
-def test_a_second_save_of_a_step_keeps_the_tensors_and_takes_the_state(run: RunFolder, student: Student) -> None:
+def test_a_second_save_of_a_step_keeps_the_tensors_and_takes_the_state(
+    run: RunFolder, student: Student
+) -> None:
     """The last step is saved when it is made, and again when it has been evaluated."""
     folder = student.save(run)
     before = {file: (folder / file).stat().st_ino for file in FILES}
@@ -159,7 +171,9 @@ class Fate:
                 self.dead = True
                 raise Killed
             if self.num_calls == self.at and act is save_file:
-                raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+                raise SafetensorError(
+                    "Error while serializing: I/O error: No space left on device (os error 28)"
+                )
             if self.num_calls == self.at:
                 raise OSError(errno.ENOSPC, "No space left on device")
             return act(*arguments, **options)
@@ -208,7 +222,8 @@ def test_a_save_that_ends_at_any_call_leaves_a_sound_checkpoint(tmp_path: Path, 
 
 
 def test_going_back_to_another_checkpoint(run: RunFolder, student: Student) -> None:
-    """Steps that follow are written anew, also where a folder of that name is there: it may be the damaged one."""
+    """Steps that follow are written anew, also where a folder of that name is there: it may be the damaged
+    one."""
     student.save(run, best=True)
     student.learn()
     wanted = student.tensors()
@@ -246,11 +261,17 @@ def test_missing_cut_and_emptied_files_are_noticed(run: RunFolder, student: Stud
     student.learn()
     path = student.save(run) / file
     content = path.read_bytes()
-    for damage, words in ((content[: len(content) // 2], "is damaged"), (b"", "is damaged"), (None, "is missing")):
+    for damage, words in (
+        (content[: len(content) // 2], "is damaged"),
+        (b"", "is damaged"),
+        (None, "is missing"),
+    ):
         path.unlink()
         if damage is not None:
             path.write_bytes(damage)
-        with pytest.raises(CheckpointError, match=f"{file}: {words}.*; use another one with --checkpoint best") as caught:
+        with pytest.raises(
+            CheckpointError, match=f"{file}: {words}.*; use another one with --checkpoint best"
+        ) as caught:
             Student().load(run)
         assert "\n" not in str(caught.value)
         path.touch()
@@ -282,11 +303,16 @@ def test_a_link_to_nowhere_is_not_taken_for_a_fresh_run(run: RunFolder, student:
         ({"model.num_layers": 1}, "holds blocks.1.* it belongs to another configuration"),
         ({"experts.num_experts": 16}, "has shape .* it belongs to another configuration"),
         ({"router.kind": "mlp"}, "it belongs to another configuration"),
-        ({"train.seed": 1}, "the frozen experts of blocks.0.feed_forward.experts come out differently"),
-        ({"experts.init": "sparse"}, "the frozen experts of blocks.0.feed_forward.experts come out differently"),
+        ({"train.seed": 1}, "the frozen experts of blocks.0.feed_forward.experts are drawn differently"),
+        (
+            {"experts.init": "sparse"},
+            "the frozen experts of blocks.0.feed_forward.experts are drawn differently",
+        ),
     ],
 )
-def test_a_foreign_checkpoint_is_refused(run: RunFolder, student: Student, settings: dict[str, Any], words: str) -> None:
+def test_a_foreign_checkpoint_is_refused(
+    run: RunFolder, student: Student, settings: dict[str, Any], words: str
+) -> None:
     student.save(run)
     with pytest.raises(CheckpointError, match=words):
         Student(override(CONFIG, settings)).load(run)
@@ -318,7 +344,9 @@ def test_an_edited_digest_of_a_pool_is_refused(run: RunFolder, student: Student)
         Student().load(run)
     path.write_text(sound)
     seal(path, change)
-    with pytest.raises(CheckpointError, match=r"the frozen experts of blocks\.1\.feed_forward\.experts come out differently"):
+    with pytest.raises(
+        CheckpointError, match=r"the frozen experts of blocks\.1\.feed_forward\.experts are drawn differently"
+    ):
         Student().load(run)
 
 
@@ -348,6 +376,7 @@ def test_frozen_pools_are_not_stored(tmp_path: Path) -> None:
             "d_model": 32,
             "d_ffn": 256,
             "storage": "float32",
+            "family": "dense",
         }
 
 

@@ -63,7 +63,9 @@ def test_a_file_or_a_dangling_link_is_no_place_for_a_run(tmp_path: Path) -> None
     assert (tmp_path / "file").read_text() == "mine"
 
 
-def test_a_run_killed_while_it_was_made_does_not_block_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_killed_while_it_was_made_does_not_block_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Wherever the kill falls: without run.json there is no run, and the next attempt takes the place."""
     replace, num_calls = os.replace, 0
 
@@ -99,7 +101,9 @@ def test_a_folder_that_may_not_be_written(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(os, "mkdir", refuse)
-    with pytest.raises(WriteError, match="Permission denied; allow writing there, or choose another folder with --out"):
+    with pytest.raises(
+        WriteError, match="Permission denied; allow writing there, or choose another folder with --out"
+    ):
         create(tmp_path / "run")
 
 
@@ -149,7 +153,11 @@ def test_a_corrupt_config(tmp_path: Path, content: str | None, words: str) -> No
 
 def test_what_is_no_run_is_said_to_be_none(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for name, words in (("none", "there is no such folder"), ("file", "is not a folder"), ("", r"has no run\.json")):
+    for name, words in (
+        ("none", "there is no such folder"),
+        ("file", "is not a folder"),
+        ("", r"has no run\.json"),
+    ):
         with pytest.raises(RunError, match=words):
             RunFolder.open(tmp_path / name)
 

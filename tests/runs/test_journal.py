@@ -18,7 +18,11 @@ def path(tmp_path: Path) -> Path:
 
 def test_records_come_back_in_order(path: Path) -> None:
     journal = Journal(path)
-    records = [{"step": 1, "loss": 0.1}, {"step": 2, "text": "Käse\n<|endoftext|>"}, {"step": 3, "loss": None}]
+    records = [
+        {"step": 1, "loss": 0.1},
+        {"step": 2, "text": "Käse\n<|endoftext|>"},
+        {"step": 3, "loss": None},
+    ]
     for record in records:
         journal.append(record)
         assert path.read_bytes().endswith(b"\n"), "each record reaches the file at once"

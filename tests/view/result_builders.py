@@ -1,4 +1,5 @@
-"""Folders of a sweep and of a continual study with figures that can be worked out by hand, written as the commands write them."""
+"""Folders of a sweep and of a continual study with figures that can be worked out by hand, written as the
+commands write them."""
 
 from __future__ import annotations
 
@@ -10,8 +11,11 @@ from typing import Any
 from somelab.adapt.continual.session import measured
 from somelab.adapt.continual.tables import summarise
 from somelab.config import Config, override
-from somelab.experiments.plan import Arm, Plan
-from somelab.experiments.table import read_figures, rows_of, write_table
+from somelab.experiments.runner.plan import Arm, Plan
+from somelab.experiments.sweeps.table import read_figures, rows_of, write_table
+from somelab.experiments.tuning.curve import Curve
+from somelab.experiments.tuning.halving import Halving
+from somelab.experiments.tuning.search import Search, Trial, first_values
 from tests.experiments.builders import LAYER
 from tests.view.builders import append, synthetic_run
 
@@ -24,23 +28,87 @@ PLAN = Plan(
     scale="micro",
     settings={"train.steps": "4"},
 )
-# y - x is -0.1, -0.2, -0.3: mean -0.2, deviation 0.1, half width 4.3027 * 0.1 / sqrt(3) = 0.2484. Of z one seed alone is there.
-LOSSES = {("x", 0): 4.0, ("x", 1): 4.1, ("x", 2): 4.2, ("y", 0): 3.9, ("y", 1): 3.9, ("y", 2): 3.9, ("z", 1): 5.0}
+# y - x is -0.1, -0.2, -0.3: mean -0.2, deviation 0.1, half width 4.3027 * 0.1 / sqrt(3) = 0.2484. Of z one
+# seed alone is there.
+LOSSES = {
+    ("x", 0): 4.0,
+    ("x", 1): 4.1,
+    ("x", 2): 4.2,
+    ("y", 0): 3.9,
+    ("y", 1): 3.9,
+    ("y", 2): 3.9,
+    ("z", 1): 5.0,
+}
 FAILURES = {("z", 0): "training diverged: loss nan; step 1 is saved; lower it"}
 
 
-def write_sweep(folder: Path) -> Path:
-    """Three arms, of which the last has one finished run, one that failed and one that was never begun."""
+GRID = Search(0.008, first_values(0), 100, limits=(-4, 6))
+
+
+def tuning_curve(
+    arm: str, ended: dict[int, float], stopped: dict[int, float], diverged: tuple[int, ...] = ()
+) -> Curve:
+    """A search of 100 steps by index: final losses, losses after a quarter, and values that diverged."""
+    value = GRID.value
+    trials = {index: Trial(value(index), {25: loss + 1, 100: loss}, True) for index, loss in ended.items()}
+    trials |= {index: Trial(value(index), {25: loss}) for index, loss in stopped.items()}
+    trials |= {index: Trial(value(index), {}, True, "training diverged") for index in diverged}
+    return Curve(arm, "train.learning_rate", GRID, trials, 1000, "digest")
+
+
+# x is best at 0.004, inside; y at 0.064, the largest that is allowed here; z is unfinished.
+CURVES = {
+    "x": tuning_curve("x", {-4: 4.5, -2: 4.0, 0: 4.25}, {2: 5.6}),
+    "y": tuning_curve("y", {0: 4.5, 2: 4.3, 4: 4.1, 6: 3.9}, {-4: 6.5, -2: 5.5}),
+    "z": tuning_curve("z", {}, {-4: 4.9, -2: 4.8}, (2,)),
+}
+KEYS = Halving(("moved", "fixed", "gradient"), 100)
+WORDS = {
+    name: Curve(
+        name,
+        "gravity.keys",
+        KEYS,
+        {
+            0: Trial("moved", {25: 5.0, 50: 4.5, 100: 4.0 + place}, True),
+            1: Trial("fixed", {25: 5.2, 50: 4.8}),
+            2: Trial("gradient", {25: 5.5}),
+        },
+        1000,
+        "digest",
+    )
+    for place, name in enumerate(("x", "y", "z"))
+}
+
+
+def write_sweep(folder: Path, curves: dict[str, Curve] | None = None) -> Path:
+    """Three arms, of which the last has one finished run, one that failed and one that was never begun.
+
+    `curves`: their searches, where the sweep tunes."""
     for (arm, seed), loss in LOSSES.items():
         run = synthetic_run(folder / arm / f"seed-{seed}", records=0)
-        train = [{"kind": "train", "step": step, "loss": loss + 1 / step, "tokens": 100 * step} for step in (1, 2, 3, 4)]
-        halfway = {"kind": "evaluation", "step": 2, "tokens": 200, "val_loss": loss + 0.5, "bits_per_byte": (loss + 0.5) / 2}
+        train = [
+            {"kind": "train", "step": step, "loss": loss + 1 / step, "tokens": 100 * step}
+            for step in (1, 2, 3, 4)
+        ]
+        halfway = {
+            "kind": "evaluation",
+            "step": 2,
+            "tokens": 200,
+            "val_loss": loss + 0.5,
+            "bits_per_byte": (loss + 0.5) / 2,
+        }
         layer = {**dict.fromkeys(LAYER, 0.0), "gini": 0.25, "entropy_bits": 2.5}
-        final = {"val_loss": loss, "val_ppl": math.exp(loss), "bits_per_byte": loss / 2, "seed_ppl": 3.0 + seed, "layers": [layer]}
+        final = {
+            "val_loss": loss,
+            "val_ppl": math.exp(loss),
+            "bits_per_byte": loss / 2,
+            "ppl_with_padding": 3.0 + seed,
+            "layers": [layer],
+        }
         append(run, "metrics", [*train, halfway, {"kind": "final", "step": 4, "tokens": 400, **final}])
         facts = json.loads((run.path / "run.json").read_text())
         (run.path / "run.json").write_text(json.dumps({**facts, "name": f"{arm} seed {seed}"}))
-    write_table(PLAN, rows_of(PLAN, read_figures(PLAN, folder), FAILURES), folder)
+    write_table(PLAN, rows_of(PLAN, read_figures(PLAN, folder), FAILURES, curves), folder)
     return folder
 
 
@@ -73,7 +141,9 @@ def write_study(folder: Path) -> Path:
     results = [result_of(learner, seed) for seed in (0, 1) for learner in MATRICES]
     folder.mkdir(parents=True)
     (folder / "summary.json").write_text(json.dumps({**summarise(results), "results": results}, indent=1))
-    (folder / "study.json").write_text(json.dumps({"stream": ["builtin"], "scale": "micro", "tokens": 1000, "eval_tokens": 64}))
+    (folder / "study.json").write_text(
+        json.dumps({"stream": ["builtin"], "scale": "micro", "tokens": 1000, "eval_tokens": 64})
+    )
     return folder
 
 

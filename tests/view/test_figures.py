@@ -1,4 +1,5 @@
-"""Figures and tables for papers: every plot in two forms, the same bytes each time, and numbers that are those of the page."""
+"""Figures and tables for papers: every plot in two forms, the same bytes each time, and numbers that are
+those of the page."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ from somelab.cli.main import main
 from somelab.view import figures
 from somelab.view.figures import write_figures
 from somelab.view.figures.tables import page_tables
-from somelab.view.groups import page_with
-from somelab.view.heavy import Options, complete_run
-from somelab.view.schema import Page
+from somelab.view.page.groups import page_with
+from somelab.view.page.heavy import Options, complete_run
+from somelab.view.schema.page import Page
 from tests.view.builders import synthetic_run
 
 pytest.importorskip("matplotlib", reason="the extra `figures` is not installed")
@@ -65,7 +66,9 @@ def test_tables_hold_the_numbers_of_the_page(page: Page, drawn: Path) -> None:
     assert [float(row["val_loss"]) for row in rows("stories-evaluations")] == run.curves.evaluation.val_loss
     assert run.guilds is not None
     found = [row for row in rows("stories-word-classes") if row["grouping"] == "expert"]
-    assert [float(row["value"]) for row in found] == [layer.expert_nmi.value for layer in run.guilds if layer.expert_nmi]
+    assert [float(row["value"]) for row in found] == [
+        layer.expert_nmi.value for layer in run.guilds if layer.expert_nmi
+    ]
     guilds = [(layer.layer, guild.id) for layer in run.guilds for guild in layer.guilds]
     assert [(int(row["layer"]), int(row["guild"])) for row in rows("stories-guilds")] == guilds
 
@@ -77,7 +80,9 @@ def test_text_that_a_spreadsheet_would_run_is_quoted(page: Page) -> None:
 
 
 def test_a_run_with_one_record_can_be_drawn(tmp_path: Path) -> None:
-    run = complete_run(synthetic_run(tmp_path / "tiny", layers=1, frames=1, records=1).path, options=Options(maps=("pca",)))
+    run = complete_run(
+        synthetic_run(tmp_path / "tiny", layers=1, frames=1, records=1).path, options=Options(maps=("pca",))
+    )
     written = write_figures(page_with([run]), tmp_path / "figures")
     assert str(tmp_path / "figures" / "tiny-galaxy-pca.svg") in written
 

@@ -1,4 +1,5 @@
-"""Run folders of every kind become a Run: sound, in progress, damaged anywhere, foreign. Never an exception, never a write."""
+"""Run folders of every kind become a Run: sound, in progress, damaged anywhere, foreign. Never an exception,
+never a write."""
 
 from __future__ import annotations
 
@@ -13,16 +14,23 @@ from pathlib import Path
 import pytest
 
 from somelab.core.collapse import UNIFORM_GATES
-from somelab.view.curves import MOST_POINTS, curves, evaluations, final, warnings
-from somelab.view.packing import number
-from somelab.view.payload import layer_names, run_of
+from somelab.view.page.curves import MOST_POINTS, curves, evaluations, final, warnings
+from somelab.view.page.packing import number
+from somelab.view.page.payload import layer_names, run_of
 from tests.view.builders import append, synthetic_run
 
 
 def test_a_real_run(some_run: Path) -> None:
     run = run_of(some_run)
     assert (run.id, run.name, run.status, run.problem) == ("stories", "stories", "finished", None)
-    assert (run.preset, run.seed, run.num_layers, run.num_experts, run.top_k, run.num_steps) == ("demo", 0, 3, 8, 2, 24)
+    assert (run.preset, run.seed, run.num_layers, run.num_experts, run.top_k, run.num_steps) == (
+        "demo",
+        0,
+        3,
+        8,
+        2,
+        24,
+    )
     assert run.layer_names == ["Lexicon", "Mind's Eye", "Storyteller"]
     assert run.curves.train.step == list(range(1, 25))
     assert run.curves.evaluation.step == [8, 16, 24]
@@ -39,7 +47,9 @@ def test_a_real_run(some_run: Path) -> None:
     assert run.balance is not None
     assert len(run.balance.usage) == 3
     assert len(run.balance.training.measures["gini"]) == 3
-    assert all(len(layer) == len(run.balance.training.steps) for layer in run.balance.training.measures["gini"])
+    assert all(
+        len(layer) == len(run.balance.training.steps) for layer in run.balance.training.measures["gini"]
+    )
     assert run.balance.evaluation.steps == [8, 16, 24]
     assert run.balance.lines["gate_entropy"].value == pytest.approx(UNIFORM_GATES * math.log(2))
     assert run.balance.lines["num_combinations"].value == 4
@@ -56,12 +66,26 @@ def test_the_figures_of_the_end_replace_a_partial_look_at_the_same_step() -> Non
     metrics = [
         {"kind": "evaluation", "step": 5, "val_loss": 3.0},
         {"kind": "evaluation", "step": 9, "val_loss": 2.5},
-        {"kind": "final", "step": 9, "val_loss": 2.6, "tokens": 90, "layers": [{"gini": 0.25}, {"gini": 0.75}]},
+        {
+            "kind": "final",
+            "step": 9,
+            "val_loss": 2.6,
+            "tokens": 90,
+            "layers": [{"gini": 0.25}, {"gini": 0.75}],
+        },
     ]
     assert [record["val_loss"] for record in evaluations(metrics)] == [3.0, 2.6]
-    found = final(metrics, [{"step_seconds": 2.0, "step_tokens": 100}, {"step_seconds": 2.0, "step_tokens": 300}])
+    found = final(
+        metrics, [{"step_seconds": 2.0, "step_tokens": 100}, {"step_seconds": 2.0, "step_tokens": 300}]
+    )
     assert found is not None
-    assert (found.val_loss, found.best_val_loss, found.tokens, found.gini, found.tokens_per_second) == (2.6, 2.6, 90, 0.5, 100.0)
+    assert (found.val_loss, found.best_val_loss, found.tokens, found.gini, found.tokens_per_second) == (
+        2.6,
+        2.6,
+        90,
+        0.5,
+        100.0,
+    )
     assert found.crowding is None
     assert final([], []) is None
 
@@ -78,7 +102,9 @@ def test_long_curves_are_thinned_to_means_and_gaps_stay_gaps() -> None:
 
 
 def test_numbers_that_json_cannot_write_are_none() -> None:
-    assert [number(value) for value in (math.nan, math.inf, None, "1", True, 10**400, 3, 1.23456789)] == [None] * 6 + [3.0, 1.23457]
+    assert [number(value) for value in (math.nan, math.inf, None, "1", True, 10**400, 3, 1.23456789)] == [
+        None
+    ] * 6 + [3.0, 1.23457]
 
 
 def test_warnings_name_the_failure_and_the_layer() -> None:
@@ -86,7 +112,10 @@ def test_warnings_name_the_failure_and_the_layer() -> None:
         {"kind": "warning", "step": 2, "sentence": "layer 1: keys have fused", "key": "key fusion/1"},
         {"kind": "warning", "step": 3, "sentence": "the loss is not finite", "key": "divergence"},
     ]
-    assert [(found.step, found.kind, found.layer) for found in warnings(records)] == [(2, "key fusion", 1), (3, "divergence", None)]
+    assert [(found.step, found.kind, found.layer) for found in warnings(records)] == [
+        (2, "key fusion", 1),
+        (3, "divergence", None),
+    ]
 
 
 def test_names_of_layers() -> None:
@@ -98,7 +127,13 @@ def test_names_of_layers() -> None:
 
 def test_the_verdict_says_which_failure_and_where(tmp_path: Path) -> None:
     run = synthetic_run(tmp_path / "fused", layers=3, experts=16)
-    sound = {"crowding": 0.2, "gate_entropy": 0.3, "effective_experts": 12.0, "dead_share": 0.0, "num_combinations": 60}
+    sound = {
+        "crowding": 0.2,
+        "gate_entropy": 0.3,
+        "effective_experts": 12.0,
+        "dead_share": 0.0,
+        "num_combinations": 60,
+    }
     layers = [sound, {**sound, "crowding": 0.99}, {**sound, "crowding": 0.97, "effective_experts": 2.1}]
     append(run, "metrics", [{"kind": "evaluation", "step": 4, "val_loss": 4.0, "layers": layers}])
     found = run_of(run.path)
@@ -108,11 +143,12 @@ def test_the_verdict_says_which_failure_and_where(tmp_path: Path) -> None:
     )
     assert len(found.findings) == 3
     append(run, "metrics", [{"kind": "evaluation", "step": 5, "val_loss": 3.9, "layers": [sound] * 3}])
-    assert run_of(run.path).verdict == "Healthy: no layer has passed a line of collapse."
+    assert run_of(run.path).verdict == "Healthy: no layer has passed a threshold of collapse."
 
 
 def test_a_run_in_progress(tmp_path: Path) -> None:
-    """Locked, its last line half written, its newest snapshot not yet there: it reads as far as it is whole."""
+    """Locked, its last line half written, its newest snapshot not yet there: it reads as far as it is
+    whole."""
     run = synthetic_run(tmp_path / "live")
     (run.keys / ".writing-step-00000030.safetensors~77-abc").write_bytes(b"\x00" * 7)
     with (run.path / "metrics.jsonl").open("a") as file:
@@ -149,20 +185,37 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "config a pickle": (replaced("config.yaml", pickle.dumps({"a": 1})), "broken", "config file"),
     "run.json nested": (replaced("run.json", b"[" * 200_000), "broken", "run.json cannot be read"),
     "config nested": (replaced("config.yaml", b"[" * 5_000), "broken", ""),
-    "journal nested": (replaced("metrics.jsonl", b"[" * 200_000 + b"\n"), "broken", "metrics.jsonl cannot be read"),
-    "numbers too large": (replaced("metrics.jsonl", b'{"kind":"train","step":1,"loss":1' + b"0" * 400 + b"}\n"), "stopped", ""),
+    "journal nested": (
+        replaced("metrics.jsonl", b"[" * 200_000 + b"\n"),
+        "broken",
+        "metrics.jsonl cannot be read",
+    ),
+    "numbers too large": (
+        replaced("metrics.jsonl", b'{"kind":"train","step":1,"loss":1' + b"0" * 400 + b"}\n"),
+        "stopped",
+        "",
+    ),
     "tokens without end": (
         replaced("metrics.jsonl", b'{"kind":"train","step":1,"loss":1,"tokens":1e999}\n'),
         "broken",
         "its records",
     ),
-    "journal damaged": (replaced("metrics.jsonl", b'{"kind":"train"}\nnot json\n{}\n'), "broken", "line 2 is damaged"),
+    "journal damaged": (
+        replaced("metrics.jsonl", b'{"kind":"train"}\nnot json\n{}\n'),
+        "broken",
+        "line 2 is damaged",
+    ),
     "journal of lists": (replaced("layers.jsonl", b"[1]\n[2]\n"), "stopped", ""),
     "layers of numbers": (replaced("layers.jsonl", b'{"step":1,"layers":3}\n'), "broken", "cannot be read"),
-    "snapshot a pickle": (replaced("keys/step-00000010.safetensors", pickle.dumps([1])), "broken", "is damaged"),
+    "snapshot a pickle": (
+        replaced("keys/step-00000010.safetensors", pickle.dumps([1])),
+        "broken",
+        "is damaged",
+    ),
     "snapshot of another run": (
         lambda run: shutil.copy(
-            synthetic_run(run.parent / "odd", experts=9).keys / "step-00000010.safetensors", run / "keys/step-00000010.safetensors"
+            synthetic_run(run.parent / "odd", experts=9).keys / "step-00000010.safetensors",
+            run / "keys/step-00000010.safetensors",
         ),
         "broken",
         "do not fit together",

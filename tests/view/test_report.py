@@ -1,4 +1,5 @@
-"""The report as a file: data that come out as they went in, whatever text they hold; its size; the command that writes it."""
+"""The report as a file: data that come out as they went in, whatever text they hold; its size; the command
+that writes it."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ import pytest
 
 from somelab.cli.main import main
 from somelab.view import report
-from somelab.view.groups import groups_of, page_of, page_with, published_of, run_ids
-from somelab.view.heavy import Options, complete_run, galaxies_of
-from somelab.view.packing import log_quantised, packed, quantised, unpacked
-from somelab.view.payload import run_of
+from somelab.view.page.groups import groups_of, page_of, page_with, published_of, run_ids
+from somelab.view.page.heavy import Options, complete_run, galaxies_of
+from somelab.view.page.packing import log_quantised, packed, quantised, unpacked
+from somelab.view.page.payload import run_of
 from somelab.view.report import ReportError, data_of, inlined, write_report
-from somelab.view.schema import Page, Run, Trace, WordUse
+from somelab.view.schema.page import Page, Run, Trace, WordUse
 from tests.view.builders import append, synthetic_run
 
 TEMPLATE = """<!doctype html><html><head><title>somelab</title></head><body>
@@ -97,16 +98,20 @@ def test_use_is_quantised_on_a_log_scale() -> None:
 
 
 def test_ten_layers_of_512_experts_and_50_snapshots_stay_under_8_megabytes(tmp_path: Path) -> None:
-    """With words for each expert and three maps a layer; here PCA thrice, since random walks compress no better otherwise."""
+    """With words for each expert and three maps a layer; here PCA thrice, since random walks compress no
+    better otherwise."""
     run = synthetic_run(tmp_path / "large", layers=10, experts=512, frames=50, records=400)
     galaxies = galaxies_of(run, ("pca",))
     words = [
-        [WordUse(word=f"word{expert * 7919 % 4096}", count=expert, lift=expert / 7) for _ in range(6)] for expert in range(512)
+        [WordUse(word=f"word{expert * 7919 % 4096}", count=expert, lift=expert / 7) for _ in range(6)]
+        for expert in range(512)
     ]
     full = [
         galaxy.model_copy(
             update={
-                "maps": [galaxy.maps[0].model_copy(update={"method": method}) for method in ("pca", "tsne", "umap")],
+                "maps": [
+                    galaxy.maps[0].model_copy(update={"method": method}) for method in ("pca", "tsne", "umap")
+                ],
                 "words": words,
                 "guild": list(range(512)),
                 "word_class": ["proper_noun"] * 512,
@@ -116,7 +121,14 @@ def test_ten_layers_of_512_experts_and_50_snapshots_stay_under_8_megabytes(tmp_p
     ]
     # Deflate looks back 32 kB: three copies of one map, 137 kB each, cost three times one.
     page = page_with([run_of(run.path).model_copy(update={"galaxies": full})])
-    size = len(inlined(page, report.static_page() if (Path(report.__file__).parent / "static/index.html").exists() else TEMPLATE))
+    size = len(
+        inlined(
+            page,
+            report.static_page()
+            if (Path(report.__file__).parent / "static/index.html").exists()
+            else TEMPLATE,
+        )
+    )
     assert 3_000_000 < size < 8_000_000
 
 
@@ -149,7 +161,8 @@ def test_a_complete_run(some_run: Path) -> None:
     for galaxy, layer in zip(run.galaxies, run.guilds, strict=True):
         assert len(galaxy.guild) == len(galaxy.words) == len(galaxy.word_class) == 8
         assert layer.labels == "builtin"
-        assert "the truth" in layer.labels_note
+        assert "are exact" in layer.labels_note
+        assert "predicts the role in the sentence with NMI" in layer.labels_note
         assert layer.pair_matrix is not None
         assert sorted(layer.pair_order) == list(range(8))
         assert all(galaxy.guild[expert] == guild.id for guild in layer.guilds for expert in guild.experts)
@@ -204,7 +217,7 @@ def test_groups_hold_what_differs_in_the_seed_alone(tmp_path: Path) -> None:
     (published,) = published_of(runs)
     assert published.preset == "a1"
     assert published.total_millions == 419.14
-    assert published.epochs[0].seed_ppl == 2.43
+    assert published.epochs[0].ppl_with_padding == 2.43
 
 
 def test_an_interval_counts_finished_runs_and_every_seed_once(tmp_path: Path) -> None:
@@ -233,7 +246,9 @@ def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("template")
-def test_the_command_writes_one_file(some_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_one_file(
+    some_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "new" / "report.html"
     strange = tmp_path / "strange"
     strange.mkdir()
@@ -268,7 +283,9 @@ def test_the_command_tells_programs(tmp_path: Path, capsys: pytest.CaptureFixtur
     ],
 )
 @pytest.mark.usefixtures("template")
-def test_bad_input_is_one_line(arguments: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input_is_one_line(
+    arguments: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = synthetic_run(tmp_path / "run")
     assert main(["report", *(argument.format(run=run.path) for argument in arguments)]) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]

@@ -1,4 +1,5 @@
-"""Folders of sweeps and continual studies become parts of a page: the numbers of their files, whatever else lies in them."""
+"""Folders of sweeps and continual studies become parts of a page: the numbers of their files, whatever else
+lies in them."""
 
 from __future__ import annotations
 
@@ -11,17 +12,20 @@ import pytest
 
 from somelab.adapt.continual.tables import MEASURES
 from somelab.cli.main import main
-from somelab.view.groups import is_light, page_of
-from somelab.view.heavy import Options
-from somelab.view.live_messages import RunList
+from somelab.experiments.tuning.curve import Curve
+from somelab.experiments.tuning.halving import Halving
+from somelab.experiments.tuning.search import Trial
+from somelab.view.live.messages import RunList
+from somelab.view.page.groups import is_light, page_of
+from somelab.view.page.heavy import Options
+from somelab.view.page.results import band_of, exact, kind_of
+from somelab.view.page.studies import study_of
+from somelab.view.page.sweeps import curves_of, sweep_of
 from somelab.view.report import data_of, inlined, static_page
-from somelab.view.results import band_of, exact, kind_of
-from somelab.view.schema_results import Study, Sweep
-from somelab.view.studies import study_of
-from somelab.view.sweeps import curves_of, sweep_of
+from somelab.view.schema.results import Study, Sweep
 from tests.browser.serving import serving
 from tests.view.builders import append, synthetic_run
-from tests.view.result_builders import LOSSES, write_results, write_sweep
+from tests.view.result_builders import CURVES, LOSSES, WORDS, write_results, write_sweep
 
 QUICK = Options(maps=("pca",), tokens=0)
 HALF = 4.302653 * 0.1 / 3**0.5  # t(0.975, 2) * s / sqrt(n)
@@ -77,13 +81,76 @@ def test_remarks_of_the_table_are_kept_and_an_older_table_has_none(tmp_path: Pat
     assert (older.problem, older.remarks) == (None, [])
 
 
-def test_the_seeds_own_figures_stand_beside_the_measures_they_are_of(sweep: Sweep) -> None:
-    assert sweep.arms[0].published == {"seed_ppl": 2.14, "gini": 0.7912, "entropy_bits": 4.0851}
+def test_a_tuned_sweep_has_a_line_an_arm_and_the_choice(tmp_path: Path) -> None:
+    tuned = sweep_of(write_sweep(tmp_path / "widths", CURVES), "widths", lambda path: None)
+    chart = tuned.tuning
+    assert chart is not None
+    assert (chart.x_label, chart.log, chart.labels) == ("train.learning_rate", True, [])
+    x, y, z = chart.lines
+    assert [(point.x, point.y, point.ended) for point in x.points] == [
+        (0.002, 4.5, True), (0.004, 4.0, True), (0.008, 4.25, True), (0.016, 5.6, False)
+    ]  # fmt: skip
+    assert (x.chosen, y.chosen, z.chosen) == (0.004, 0.064, None)
+    assert z.points[-1].model_dump() == {"x": 0.016, "y": None, "ended": True, "note": "z at 0.016: diverged"}
+    assert x.points[-1].note == "x at 0.016: 5.6000, stopped at step 25 of 100"
+    standings = {arm.name: arm.tuning.standing for arm in tuned.arms if arm.tuning}
+    assert standings == {"x": "tuned", "y": "at the edge", "z": "unfinished"}
+    first, _, last = (arm.tuning for arm in tuned.arms)
+    assert first is not None
+    assert last is not None
+    assert (first.chosen, first.num_runs, last.chosen) == ("0.004", 3.25, "")
+
+
+def test_values_in_words_have_places_and_wide_numbers_a_logarithm(tmp_path: Path) -> None:
+    chart = sweep_of(write_sweep(tmp_path / "words", WORDS), "words", lambda path: None).tuning
+    assert chart is not None
+    assert (chart.log, chart.labels, chart.lines[0].chosen) == (False, ["moved", "fixed", "gradient"], 0.0)
+    assert [point.x for point in chart.lines[0].points] == [0.0, 1.0, 2.0]
+
+    def log_of(*values: float | None) -> tuple[bool, list[str]]:
+        search = Halving(values, 100)
+        trials = {place: Trial(value, {25: 4.0}) for place, value in enumerate(values)}
+        curves = {name: Curve(name, "train.clip", search, trials, 1000, "digest") for name in "xyz"}
+        folder = write_sweep(tmp_path / str(len(list(tmp_path.iterdir()))), curves)
+        made = sweep_of(folder, "s", lambda path: None).tuning
+        assert made is not None
+        return made.log, made.labels
+
+    assert log_of(0.1, 0.2) == (False, [])
+    assert log_of(0.1, 0.8) == (True, [])
+    assert log_of(0.0, 0.1, 0.8) == (False, [])
+    assert log_of(0.5, None) == (False, ["0.5", "null"])
+
+
+def test_a_sweep_that_tunes_nothing_has_no_chart(sweep: Sweep) -> None:
+    assert sweep.tuning is None
+    assert all(arm.tuning is None for arm in sweep.arms)
+
+
+def test_a_tuned_sweep_as_files(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `figures` is not installed")
+    folder, figures = write_sweep(tmp_path / "widths", CURVES), tmp_path / "figures"
+    argv = ["report", str(folder), "--maps", "pca", "--figures", str(figures), "-o", str(tmp_path / "r.html")]
+    assert main(argv) == 0
+    assert (figures / "widths-tuning.svg").stat().st_size > 1000
+    with (figures / "widths-tuning.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["value"] for row in rows if row["chosen"] == "True"] == ["0.004", "0.064"]
+    assert len(rows) == 4 + 6 + 3
+
+
+def test_published_figures_stand_beside_the_measures_they_are_of(sweep: Sweep) -> None:
+    assert sweep.arms[0].published == {"ppl_with_padding": 2.14, "gini": 0.7912, "entropy_bits": 4.0851}
     assert sweep.arms[1].published == {}
     beside = {measure.name: measure.published for measure in sweep.measures if measure.published}
-    assert beside == {"val_ppl": "val_ppl", "seed_ppl": "seed_ppl", "gini_middle": "gini", "entropy_bits_middle": "entropy_bits"}
+    assert beside == {
+        "val_ppl": "val_ppl",
+        "ppl_with_padding": "ppl_with_padding",
+        "gini_middle": "gini",
+        "entropy_bits_middle": "entropy_bits",
+    }
     digits = {measure.name: measure.digits for measure in sweep.measures}
-    assert (digits["val_loss"], digits["seed_ppl"], digits["tokens"]) == (4, 3, 0)
+    assert (digits["val_loss"], digits["ppl_with_padding"], digits["tokens"]) == (4, 3, 0)
 
 
 def test_runs_that_failed_or_are_not_there_are_told(sweep: Sweep) -> None:
@@ -107,9 +174,14 @@ def test_curves_are_means_over_seeds_between_the_least_and_the_most(sweep: Sweep
 def test_curves_of_unequal_runs_keep_the_steps_that_all_have(tmp_path: Path) -> None:
     for name, steps in (("a", range(1, 701)), ("b", range(1, 1001))):
         run = synthetic_run(tmp_path / name, records=0)
-        append(run, "metrics", [{"kind": "train", "step": step, "loss": float(step), "tokens": step} for step in steps])
+        append(
+            run,
+            "metrics",
+            [{"kind": "train", "step": step, "loss": float(step), "tokens": step} for step in steps],
+        )
     band = curves_of([tmp_path / "a", tmp_path / "b", tmp_path / "nowhere"])["loss"]
-    # 700 steps in 300 points at most: blocks of three, whose means are their middles, and one step that is left.
+    # 700 steps in 300 points at most: blocks of three, whose means are their middles, and one step that is
+    # left.
     assert len(band.tokens) == 234
     assert (band.tokens[:2], band.mean[:2], band.mean[-1]) == ([3, 6], [2, 5], 700)
     assert curves_of([]) == {}
@@ -126,8 +198,9 @@ def test_learners_hold_the_measures_of_every_seed(study: Study) -> None:
     assert [measure.name for measure in study.measures] == list(MEASURES)
     some, dense = study.learners
     assert (some.name, some.num_trainable, some.seeds) == ("some-keys", 0, [0, 1])
-    assert some.about.startswith("No gradient at all: the keys move by gravity")
-    # By hand, see MATRICES: (5 + 4 + 2) / 3; story rose by 2 and recipe by 1 above their best, and stayed there.
+    assert some.about.startswith("No gradient: the keys move by gravity")
+    # By hand, see MATRICES: (5 + 4 + 2) / 3; story rose by 2 and recipe by 1 above their best, and stayed
+    # there.
     assert dense.figures["average_loss"].values == pytest.approx([11 / 3, 11 / 3 + 0.2])
     assert dense.figures["average_loss"].mean == pytest.approx(11 / 3 + 0.1)
     assert dense.figures["average_loss"].high == pytest.approx(11 / 3 + 0.1 + 12.7062 * 0.1, rel=1e-5)
@@ -164,7 +237,11 @@ def test_folders_are_known_by_their_files(results: Path, tmp_path: Path) -> None
     assert kind_of(results / "kinds") == "continual"
     assert kind_of(results) is None
     assert kind_of(synthetic_run(tmp_path / "run").path) is None
-    for name, content in (("summary.json", {"seconds": 3}), ("table.json", [1]), ("plan.json", {"name": "other tool"})):
+    for name, content in (
+        ("summary.json", {"seconds": 3}),
+        ("table.json", [1]),
+        ("plan.json", {"name": "other tool"}),
+    ):
         (tmp_path / name).write_text(json.dumps(content))
         assert kind_of(tmp_path) is None
     (tmp_path / "table.json").unlink()
@@ -189,7 +266,9 @@ def without_measures(table: str) -> str:
         (lambda table: "[" * 100_000, "cannot be read (RecursionError)"),
     ],
 )
-def test_a_damaged_table_is_one_line(sweep: Sweep, damage: Callable[[str], str], line: str, tmp_path: Path) -> None:
+def test_a_damaged_table_is_one_line(
+    sweep: Sweep, damage: Callable[[str], str], line: str, tmp_path: Path
+) -> None:
     (tmp_path / "table.json").write_text(damage((Path(sweep.path) / "table.json").read_text()))
     found = sweep_of(tmp_path, "damaged", lambda run: None)
     assert found.problem is not None
@@ -206,7 +285,11 @@ def test_a_damaged_summary_is_one_line(tmp_path: Path) -> None:
 
 def test_no_name_in_a_table_leads_out_of_its_folder(results: Path, tmp_path: Path) -> None:
     synthetic_run(tmp_path / "secret" / "seed-0")
-    table = (results / "sweeps" / "widths" / "table.json").read_text().replace('"name": "x"', '"name": "../secret"')
+    table = (
+        (results / "sweeps" / "widths" / "table.json")
+        .read_text()
+        .replace('"name": "x"', '"name": "../secret"')
+    )
     folder = tmp_path / "sweep"
     folder.mkdir()
     (folder / "table.json").write_text(table)
@@ -233,7 +316,9 @@ def test_the_runs_of_a_sweep_come_along_lightly(results: Path) -> None:
     assert data_of(inlined(page, static_page())) == page
 
 
-def test_the_command_takes_runs_sweeps_and_studies(results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_takes_runs_sweeps_and_studies(
+    results: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "strange").mkdir()
     folders = [str(results / "sweeps" / "widths"), str(results / "kinds"), str(tmp_path / "strange")]
     out, figures = tmp_path / "page.json", tmp_path / "figures"
@@ -257,7 +342,7 @@ def test_the_command_takes_runs_sweeps_and_studies(results: Path, tmp_path: Path
     with (figures / "widths-arms.csv").open(newline="", encoding="utf-8") as file:
         rows = {(row["arm"], row["figure"], row["kind"]): row for row in csv.DictReader(file)}
     assert float(rows["y", "val_loss", "difference"]["mean"]) == pytest.approx(-0.2)
-    assert rows["x", "seed_ppl", "published"]["mean"] == "2.14"
+    assert rows["x", "ppl_with_padding", "published"]["mean"] == "2.14"
     with (figures / "kinds-matrix.csv").open(newline="", encoding="utf-8") as file:
         last = list(csv.DictReader(file))[-1]
     assert (last["learner"], last["after"], float(last["story"])) == ("dense", "weather", pytest.approx(5.1))

@@ -1,4 +1,5 @@
-"""The live server as a client sees it: what it answers, whom it refuses, and that every failure is one line."""
+"""The live server as a client sees it: what it answers, whom it refuses, and that every failure is one
+line."""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from somelab.errors import SomelabError
-from somelab.view.live_messages import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, RunList, TraceAnswer
-from somelab.view.schema import Galaxy, LayerGuilds, Page, Run, Trace
+from somelab.view.live.messages import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, RunList, TraceResponse
+from somelab.view.schema.page import Galaxy, LayerGuilds, Page, Run, Trace
 from tests.browser.serving import Answer, Server, serving
 
 SECRET = "the secret outside"
@@ -46,7 +47,11 @@ def locked(runs: Path) -> Iterator[Server]:
 
 
 def is_one_line(answer: Answer) -> bool:
-    return list(answer.json) == ["error"] and "\n" not in answer.json["error"] and "Traceback" not in answer.json["error"]
+    return (
+        list(answer.json) == ["error"]
+        and "\n" not in answer.json["error"]
+        and "Traceback" not in answer.json["error"]
+    )
 
 
 def test_the_page_needs_nothing_from_elsewhere(server: Server) -> None:
@@ -63,7 +68,11 @@ def test_the_page_needs_nothing_from_elsewhere(server: Server) -> None:
 def test_the_list(server: Server) -> None:
     listed = RunList.model_validate_json(server.ask("/api/runs").body)
     by_id = {run.id: run for run in listed.runs}
-    assert {name: run.status for name, run in by_id.items()} == {"stories": "finished", "broken": "broken", "leak": "foreign"}
+    assert {name: run.status for name, run in by_id.items()} == {
+        "stories": "finished",
+        "broken": "broken",
+        "leak": "foreign",
+    }
     assert by_id["stories"].num_steps == by_id["stories"].step == 24
     assert len(by_id["stories"].sparkline) == 24
     assert by_id["leak"].problem is not None
@@ -89,7 +98,10 @@ def test_a_run_and_its_heavy_parts(server: Server) -> None:
 def test_a_prompt_is_continued_and_traced(server: Server) -> None:
     request = {"prompt": "Once upon a time", "max_new_tokens": 5, "temperature": 0, "seed": 3}
     answers = [
-        TraceAnswer.model_validate_json(server.ask("/api/runs/stories/trace", method="POST", body=request).body) for _ in "ab"
+        TraceResponse.model_validate_json(
+            server.ask("/api/runs/stories/trace", method="POST", body=request).body
+        )
+        for _ in "ab"
     ]
     assert answers[0] == answers[1]
     trace = answers[0].trace
@@ -142,7 +154,11 @@ def test_compare(server: Server) -> None:
     page = Page.model_validate_json(server.ask("/api/compare?ids=stories").body)
     assert [run.id for run in page.runs] == ["stories"]
     assert page.groups[0].run_ids == ["stories"]
-    for path in ("/api/compare", "/api/compare?ids=", "/api/compare?ids=" + ",".join("abcdefghijklmnopqrstuvwxyz")):
+    for path in (
+        "/api/compare",
+        "/api/compare?ids=",
+        "/api/compare?ids=" + ",".join("abcdefghijklmnopqrstuvwxyz"),
+    ):
         assert server.ask(path).status == 422
     assert server.ask("/api/compare?ids=stories,nobody").status == 404
     assert server.ask("/api/compare?ids=stories,leak").status == 422
@@ -208,7 +224,9 @@ def test_a_broken_run_breaks_nothing(server: Server) -> None:
         assert is_one_line(answer)
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "10.0.0.1", "[::1", "stories"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "10.0.0.1", "[::1", "stories"]
+)
 def test_other_names_are_dns_rebinding(server: Server, host: str) -> None:
     answer = server.ask("/api/runs", Host=host)
     assert answer.status == 403
@@ -222,25 +240,40 @@ def test_own_names_are_let_in(server: Server, host: str) -> None:
 
 def test_other_sites_are_refused(server: Server) -> None:
     body = {"prompt": "x", "max_new_tokens": 1}
-    assert server.ask("/api/runs/stories/trace", method="POST", body=body, Origin="http://evil.example").status == 403
+    assert (
+        server.ask("/api/runs/stories/trace", method="POST", body=body, Origin="http://evil.example").status
+        == 403
+    )
     assert server.ask("/api/runs", Sec_Fetch_Site="cross-site").status == 403
     assert server.ask("/", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate").status == 200
     assert server.ask("/api/runs", Sec_Fetch_Site="same-origin").status == 200
-    plain = server.ask("/api/runs/stories/trace", method="POST", body=b'{"prompt":"x"}', Content_Type="text/plain")
+    plain = server.ask(
+        "/api/runs/stories/trace", method="POST", body=b'{"prompt":"x"}', Content_Type="text/plain"
+    )
     assert plain.status == 422
 
 
 def test_large_and_odd_requests_are_refused(server: Server) -> None:
     assert server.ask("/api/runs/stories/trace", method="POST", body=b"x" * 70_000).status == 413
-    assert server.ask("/api/runs/stories/trace", method="POST", Transfer_Encoding="chunked", Content_Length="").status in (400, 411)
+    assert server.ask(
+        "/api/runs/stories/trace", method="POST", Transfer_Encoding="chunked", Content_Length=""
+    ).status in (400, 411)
     for method in ("PUT", "DELETE", "OPTIONS", "TRACE"):
         assert server.ask("/api/runs", method=method).status == 405
 
 
-@pytest.mark.parametrize("path", ["/", "/api/runs", "/api/runs/stories", "/api/runs/stories/events", "/nothing"])
+@pytest.mark.parametrize(
+    "path", ["/", "/api/runs", "/api/runs/stories", "/api/runs/stories/events", "/nothing"]
+)
 @pytest.mark.parametrize(
     "headers",
-    [{}, {"Authorization": "Bearer wrong"}, {"Cookie": "somelab_token=wrong"}, {"Authorization": TOKEN}, {"Cookie": ";;="}],
+    [
+        {},
+        {"Authorization": "Bearer wrong"},
+        {"Cookie": "somelab_token=wrong"},
+        {"Authorization": TOKEN},
+        {"Cookie": ";;="},
+    ],
 )
 def test_without_the_token_nothing_is_shown(locked: Server, path: str, headers: dict[str, str]) -> None:
     answer = locked.ask(path, **headers)
@@ -266,7 +299,7 @@ def test_beyond_loopback_addresses_in_numbers_and_own_names_are_let_in(locked: S
 
 
 def test_a_port_that_is_taken_is_told_in_one_line() -> None:
-    from somelab.cli.serve import bound
+    from somelab.cli.models.serve import bound
 
     with bound("127.0.0.1", 0) as taken:
         taken.listen()
@@ -289,8 +322,12 @@ def test_beyond_loopback_there_is_always_a_token(
     assert "token" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("flags", [["--port", "70000"], ["--token", "short"], ["--tokens", "-1"], ["--maps", "atlas"]])
-def test_bad_flags_are_told_in_one_line(runs: Path, flags: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "flags", [["--port", "70000"], ["--token", "short"], ["--tokens", "-1"], ["--maps", "atlas"]]
+)
+def test_bad_flags_are_told_in_one_line(
+    runs: Path, flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     from somelab.cli.main import main
 
     assert main(["serve", str(runs), *flags]) == 2

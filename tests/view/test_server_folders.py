@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from somelab.errors import SomelabError
-from somelab.view.live_list import LiveList
-from somelab.view.live_table import RunTable, UnknownRun, link_outside
+from somelab.view.live.listing import LiveList
+from somelab.view.live.table import RunTable, UnknownRun, link_outside
 
 
 def make_run(folder: Path, content: str = '{"format": 1}') -> Path:
@@ -22,7 +22,11 @@ def test_runs_are_found_at_any_depth_up_to_three(tmp_path: Path) -> None:
     for name in ("a", "sweep/b", "sweep/deep/c", "sweep/deep/deeper/d"):
         make_run(tmp_path / name)
     entries, unread = RunTable([tmp_path]).look()
-    assert [entry.path.relative_to(tmp_path).as_posix() for entry in entries] == ["a", "sweep/b", "sweep/deep/c"]
+    assert [entry.path.relative_to(tmp_path).as_posix() for entry in entries] == [
+        "a",
+        "sweep/b",
+        "sweep/deep/c",
+    ]
     assert unread == []
 
 
@@ -104,7 +108,9 @@ def test_the_list_shows_foreign_and_corrupt_folders_as_such(tmp_path: Path, some
     assert {name: run.status for name, run in found.items() if name != some_run.name} == {
         "garbage": "broken", "future": "foreign", "hollow": "broken", "notes": "foreign"
     }  # fmt: skip
-    assert all(run.problem and "\n" not in run.problem for name, run in found.items() if name != some_run.name)
+    assert all(
+        run.problem and "\n" not in run.problem for name, run in found.items() if name != some_run.name
+    )
     assert found[some_run.name].status == "finished"
     assert found[some_run.name].step > 0
     assert found[some_run.name].val_ppl is not None

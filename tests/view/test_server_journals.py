@@ -1,4 +1,5 @@
-"""Journals followed by offset: whole lines only, nothing twice, and a journal that was cut is taken from its start."""
+"""Journals followed by offset: whole lines only, nothing twice, and a journal that was cut is taken from its
+start."""
 
 from __future__ import annotations
 
@@ -10,10 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
 
-from somelab.view.live_events import MOST_WAITING, Channel, event_lines
-from somelab.view.live_journals import Follower, Tail, increment
-from somelab.view.live_messages import Increment
-from somelab.view.payload import run_of
+from somelab.view.live.events import MOST_WAITING, Channel, event_lines
+from somelab.view.live.journals import Follower, Tail, increment
+from somelab.view.live.messages import Increment
+from somelab.view.page.payload import run_of
 
 T = TypeVar("T")
 
@@ -71,7 +72,10 @@ def test_increments_add_up_to_the_run(tmp_path: Path, some_run: Path) -> None:
     """Half of a run, then the rest as it comes: together they are what reading the whole run gives."""
     run = shutil.copytree(some_run, tmp_path / "a", symlinks=True)
     whole = run_of(run)
-    content = {name: (run / f"{name}.jsonl").read_bytes().splitlines(keepends=True) for name in ("metrics", "layers", "timing")}
+    content = {
+        name: (run / f"{name}.jsonl").read_bytes().splitlines(keepends=True)
+        for name in ("metrics", "layers", "timing")
+    }
     for name, lines in content.items():
         (run / f"{name}.jsonl").write_bytes(b"".join(lines[: len(lines) // 2]))
     follower = Follower(run)
@@ -96,7 +100,9 @@ def test_after_leaves_out_what_the_page_has(some_run: Path) -> None:
     everything = increment(Follower(some_run).news())
     later = increment(Follower(some_run).news(), after=everything.curves.train.step[3])
     assert later.curves.train.step == everything.curves.train.step[4:]
-    assert later.evaluation.steps == [step for step in everything.evaluation.steps if step > everything.curves.train.step[3]]
+    assert later.evaluation.steps == [
+        step for step in everything.evaluation.steps if step > everything.curves.train.step[3]
+    ]
 
 
 def test_watchers_share_one_look_and_catch_up(tmp_path: Path, some_run: Path) -> None:

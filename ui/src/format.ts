@@ -1,4 +1,4 @@
-// Numbers and words for people: as many digits as say something, thousands apart, units written out.
+// Numbers and words for people: only significant digits, thousands apart, units written out.
 
 export type Value = number | null | undefined;
 

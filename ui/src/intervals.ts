@@ -2,7 +2,7 @@
 import { fixed, NONE } from "./format";
 import type { Interval } from "./schema";
 
-/** Half of an interval; null where one seed says nothing about spread. */
+/** Half of an interval; null for one seed, which gives no spread. */
 export const half = (interval: Interval): number | null => (interval.low == null || interval.high == null ? null : (interval.high - interval.low) / 2);
 
 /** 4.2263 ± 0.0150, on one line; the mean alone where there is one seed, or where seeds agree to the last digit. */

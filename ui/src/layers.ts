@@ -9,7 +9,7 @@ export function layerName(run: Run, layer: number): string {
 
 export const plainLayer = (layer: number): string => `Layer ${layer}`;
 
-/** The first, the middle and the last of a list, without doubles: the three that the seeds looked at. */
+/** The first, the middle and the last of a list, without doubles: the three that the reports show. */
 export function threeOf(layers: readonly number[]): number[] {
   const last = layers.length - 1;
   return [...new Set([0, Math.floor(layers.length / 2), last])].filter((i) => i >= 0).map((i) => layers[i]!);

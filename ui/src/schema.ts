@@ -1,6 +1,6 @@
 // Generated from somelab.view by `python ui/schema.py`; a test holds it equal. Do not edit.
 
-/** One way to train, over its seeds. */
+/** One way to train, over its random seeds. */
 export interface Arm {
   name: string;
   title: string;
@@ -13,13 +13,27 @@ export interface Arm {
   seeds: number[];
   /** By measure; `values` in the order of `seeds`. */
   figures: Record<string, Interval>;
-  /** Arm minus base, by measure, seed by seed, over the seeds that both have. */
+  /** Arm minus base, by measure, paired by seed, over the seeds that both have. */
   differences: Record<string, Interval>;
-  /** The seeds' own figures, by their names; of the full size, whatever size this sweep has. */
+  /** The published figures, by name; at full size, whatever the size of this sweep. */
   published: Record<string, number>;
   runs: SweepRun[];
   /** `loss` of training, `val_loss` and `bits_per_byte`, over the runs that have any. */
   curves: Record<string, Band>;
+  /** null in a sweep that tunes nothing. */
+  tuning: ArmTuning | null;
+}
+
+/** The result of the search for an arm's setting. */
+export interface ArmTuning {
+  /** The chosen value; empty before there is one. */
+  chosen: string;
+  /** tuned | at the edge | unfinished | failed. Only a tuned arm is compared at its best. */
+  standing: string;
+  /** Tuning runs, in whole runs. */
+  num_runs: number;
+  /** Why the search failed; empty where it did not. */
+  problem: string;
 }
 
 export interface Balance {
@@ -46,7 +60,7 @@ export interface Curves {
   timing: TimingCurve;
 }
 
-/** What was read. */
+/** The data. */
 export interface Data {
   source: string;
   digest: string;
@@ -66,8 +80,8 @@ export interface EvaluationCurve {
   val_loss: (number | null)[];
   val_ppl: (number | null)[];
   bits_per_byte: (number | null)[];
-  /** Padding counted, as v1-v4 of the seeds did; null where it was not measured. To be labelled, never mixed with val_ppl. */
-  seed_ppl: (number | null)[];
+  /** Padding included, as in v1-v4 of the reports; null if not measured. Not comparable with val_ppl. */
+  ppl_with_padding: (number | null)[];
 }
 
 /** One line of the environment, such as `torch 2.13.0`. */
@@ -76,7 +90,7 @@ export interface Fact {
   value: string;
 }
 
-/** The figures by which a run is known: of its whole validation text if it is finished, else of its last evaluation. */
+/** The main figures of a run: of its whole validation text if it is finished, else of its last evaluation. */
 export interface Final {
   step: number;
   tokens: number;
@@ -84,7 +98,7 @@ export interface Final {
   val_loss: number | null;
   val_ppl: number | null;
   bits_per_byte: number | null;
-  seed_ppl: number | null;
+  ppl_with_padding: number | null;
   best_val_loss: number | null;
   tokens_per_second: number | null;
   /** Mean over the layers, as all below. */
@@ -108,24 +122,24 @@ export interface Galaxy {
   /** uint8 of shape F, E, log-quantised: use = expm1(value / 255 * log1p(usage_most)). */
   usage: Packed;
   usage_most: number;
-  /** int32 of shape F, E: the step at which the key was born. Age = steps[f] - born; it was reborn in a frame where born is larger than in the frame before. */
+  /** int32 of shape F, E: the step at which the key was last respawned. Age = steps[f] - born; a key was respawned in a frame where born is larger than in the frame before. */
   born: Packed;
   /** uint8 of shape F, E: length of the key, value / 255 * length_most. */
   length: Packed;
   length_most: number;
-  /** Of each expert, -1 for none; empty where guilds are not known. */
+  /** Of each expert, -1 for none; empty if guilds are not known. */
   guild: number[];
-  /** The class that sets the expert apart most, null for none; empty where not known. */
+  /** The most distinctive class of the expert, null for none; empty if not known. */
   word_class: (string | null)[];
   /** uint16 of shape E, n <= 6: the nearest keys at the last frame, nearest first. */
   neighbours: Packed;
-  /** Of each expert what sets it apart, by count times log of lift; empty where the text was not read. */
+  /** The distinctive words of each expert, by count times log of lift; empty without text. */
   words: WordUse[][];
-  /** At each frame the share of its whole way that the mean key has covered, from 0 to 1; rebirths are no way. */
+  /** At each frame the share of its whole path that the mean key has covered, from 0 to 1; respawns do not count. */
   way: number[];
 }
 
-/** Runs that are equal but for the seed. */
+/** Runs that are equal but for the random seed. */
 export interface Group {
   id: string;
   name: string;
@@ -141,16 +155,16 @@ export interface Guild {
   id: number;
   /** The most used first. */
   experts: number[];
-  /** Of the layer's choices. */
+  /** Of the layer's selections. */
   share: number;
   words: WordUse[];
-  /** The class that sets it apart most (count times log of lift); null where it meets all classes about as often as everyone. */
+  /** Its most distinctive class (count times log of lift); null if its classes are distributed as in all tokens. */
   word_class: string | null;
   /** Share of each word class among its labelled tokens. */
   classes: Record<string, number>;
 }
 
-/** What has come since the last one. `restart`: the run went back to a checkpoint, so that it is to be read anew. */
+/** What has come since the last one. `restart`: the run was resumed from a checkpoint and must be read again. */
 export interface Increment {
   kind: "increment" | "restart";
   status: "running" | "finished" | "stopped" | "foreign" | "broken";
@@ -163,7 +177,7 @@ export interface Increment {
   new_samples: number;
 }
 
-/** A mean over seeds with its 95 % interval; null where one value says nothing about spread. */
+/** A mean over seeds with its 95 % interval; null for a single value. */
 export interface Interval {
   mean: number | null;
   low: number | null;
@@ -172,7 +186,7 @@ export interface Interval {
   values: (number | null)[];
 }
 
-/** Places of all keys at all times in one common frame. xy is int16 of shape F, E, 2; a place is xy * scale. */
+/** Places of all keys at all times in one projection. xy is int16 of shape F, E, 2; a place is xy * scale. */
 export interface KeyMap {
   method: "pca" | "tsne" | "umap";
   xy: Packed;
@@ -181,7 +195,7 @@ export interface KeyMap {
   note: string;
 }
 
-/** Groups of experts that work together in one layer. */
+/** Groups of experts that are selected together in one layer. */
 export interface LayerGuilds {
   layer: number;
   name: string | null;
@@ -189,7 +203,7 @@ export interface LayerGuilds {
   num_tokens: number;
   modularity: number;
   guilds: Guild[];
-  /** Where word classes are from: the built-in corpus itself, a tagger, the corpus' lexicon (partial), none. */
+  /** The source of word classes: the built-in corpus itself, a tagger, the corpus' lexicon (partial), none. */
   labels: "builtin" | "tagger" | "lexicon" | "none";
   /** What that means for the numbers, or why there are none. */
   labels_note: string;
@@ -197,24 +211,24 @@ export interface LayerGuilds {
   guild_nmi: MutualInformation | null;
   /** The strongest expert itself against the word class. */
   expert_nmi: MutualInformation | null;
-  /** uint8 of shape E, E, experts sorted by guild (see `pair_order`): co-activation as 255 * C_ij / sqrt(C_ii C_jj), 0 for experts that read fewer than 10 tokens; null for more than 256 experts. */
+  /** uint8 of shape E, E, experts sorted by guild (see `pair_order`): co-activation as 255 * C_ij / sqrt(C_ii C_jj), 0 for experts selected for fewer than 10 tokens; null for more than 256 experts. */
   pair_matrix: Packed | null;
   pair_order: number[];
 }
 
-/** Use of each expert at the last snapshot: the moving average of choices per step, and of gate mass. */
+/** Usage of each expert at the last snapshot: the moving average of selections per step, and of gate mass. */
 export interface LayerUsage {
   count: (number | null)[];
   mass: (number | null)[];
 }
 
-/** Something that is not there, and why. */
+/** A missing part, and why. */
 export interface LeftOut {
   name: string;
   reason: string;
 }
 
-/** Beyond it, a measure means collapse. */
+/** A threshold beyond which a measure means collapse. */
 export interface Line {
   value: number;
   /** The bad side. */
@@ -233,7 +247,7 @@ export interface MeasureInfo {
   most: number | null;
 }
 
-/** Normalised mutual information of a token's group and its word class, from 0 to 1, beside what chance gives. */
+/** Normalised mutual information of a token's group and its word class, from 0 to 1, with its baselines. */
 export interface MutualInformation {
   value: number;
   low: number;
@@ -243,11 +257,11 @@ export interface MutualInformation {
   shuffled_low: number;
   /** The same for labels that were permuted: 95 % of the permutations lie in between. */
   shuffled_high: number;
-  /** Share of the permutations that reach the value, itself counted: (1 + reached) / (1 + permutations). */
+  /** Share of the permutations that reach the value: (1 + reached) / (1 + permutations). */
   p_value: number;
   by_word_mean: number;
   by_word_low: number;
-  /** The harder baseline: classes permuted among words of like frequency, each word keeping its tokens together. A grouping that follows word forms but knows nothing of classes reaches this much; only what lies above speaks of classes. */
+  /** The harder baseline: classes permuted among words of like frequency, each word keeping its tokens together. A grouping by word forms alone reaches this much; only a higher value is evidence for classes. */
   by_word_high: number;
   by_word_p_value: number;
   num_permutations: number;
@@ -262,7 +276,7 @@ export interface Packed {
   data: string;
 }
 
-/** All that a report shows. */
+/** The whole page. */
 export interface Page {
   format: number;
   made_by_version: string;
@@ -290,7 +304,7 @@ export interface Problem {
   error: string;
 }
 
-/** What the seeds give for a preset. Their size is the full one: beside a scaled run the figures orient, they do not compare. */
+/** The published figures of a preset, at full size: not directly comparable with a scaled run. */
 export interface Published {
   preset: string;
   title: string;
@@ -308,7 +322,7 @@ export interface PublishedEpoch {
   train_loss: number | null;
   val_loss: number | null;
   val_ppl: number | null;
-  seed_ppl: number | null;
+  ppl_with_padding: number | null;
   gini: number | null;
   entropy_bits: number | null;
 }
@@ -317,10 +331,10 @@ export interface PublishedEpoch {
 export interface ResultMeasure {
   name: string;
   title: string;
-  /** Behind the point, for means and intervals alike. */
+  /** Decimal places, for means and intervals. */
   digits: number;
   meaning: string;
-  /** The name of the seeds' own figure that it may be held against. */
+  /** The name of the published figure that it can be compared with. */
   published: string | null;
 }
 
@@ -332,11 +346,11 @@ export interface ResultSummary {
   path: string;
   /** One line: why there is nothing to open, such as a sweep that has not ended. */
   problem: string | null;
-  /** What it is, in some words. */
+  /** A short description. */
   about: string;
 }
 
-/** One run folder. Of a broken or foreign one only the first fields say anything. */
+/** One run folder. Of a broken or foreign one only the first fields are filled. */
 export interface Run {
   /** Unique in the page; safe in an address. */
   id: string;
@@ -373,7 +387,7 @@ export interface Run {
   warnings: TrainingWarning[];
   /** null where nothing is routed by keys. */
   balance: Balance | null;
-  /** null: not part of this answer; empty: there are none. */
+  /** null: not included; empty: there are none. */
   galaxies: Galaxy[] | null;
   traces: Trace[] | null;
   guilds: LayerGuilds[] | null;
@@ -390,7 +404,7 @@ export interface RunList {
   unread: string[];
 }
 
-/** One line of the list of runs: what can be told without reading more than its journal. */
+/** One line of the list of runs: from its journal alone. */
 export interface RunSummary {
   id: string;
   name: string;
@@ -415,7 +429,7 @@ export interface RunSummary {
   val_ppl: number | null;
   bits_per_byte: number | null;
   num_warnings: number;
-  /** Training loss over the run, thinned to some dozens of points. */
+  /** Training loss over the run, thinned to a few dozen points. */
   sparkline: (number | null)[];
 }
 
@@ -431,13 +445,13 @@ export interface Setting {
   field: string;
   value: string;
   help: string;
-  /** What the preset at that scale says, or the default where the preset is not known. */
+  /** The value in the preset at that scale, or the default if the preset is unknown. */
   usual: string;
-  /** Whether the value is not the usual one. */
+  /** Whether the value differs from it. */
   changed: boolean;
 }
 
-/** The folder of a study of continual learning. Of one that cannot be read only the first fields say anything. */
+/** The folder of a study of continual learning. Of one that cannot be read only the first fields are filled. */
 export interface Study {
   id: string;
   name: string;
@@ -455,7 +469,7 @@ export interface Study {
   learners: StudyLearner[];
 }
 
-/** One way to learn a stream, over its seeds. */
+/** One way to learn a stream, over its random seeds. */
 export interface StudyLearner {
   name: string;
   about: string;
@@ -469,7 +483,7 @@ export interface StudyLearner {
   online: Band;
 }
 
-/** The folder of a sweep. Of one that cannot be read only the first fields say anything. */
+/** The folder of a sweep. Of one that cannot be read only the first fields are filled. */
 export interface Sweep {
   id: string;
   name: string;
@@ -481,10 +495,12 @@ export interface Sweep {
   seeds: number[];
   /** What was set for all arms. */
   settings: Record<string, string>;
-  /** What a reader has to know beside the figures. */
+  /** Remarks on the figures. */
   remarks: string[];
   measures: ResultMeasure[];
   arms: Arm[];
+  /** Loss against the tuned setting; null in a sweep that tunes nothing. */
+  tuning: ValueChart | null;
 }
 
 /** One arm with one seed. */
@@ -502,13 +518,13 @@ export interface TimingCurve {
   tokens_per_second: (number | null)[];
 }
 
-/** A text, token by token, with the experts that read it. */
+/** A text, token by token, with the selected experts. */
 export interface Trace {
   kind: "sample" | "validation" | "prompt";
   title: string;
   /** When the text was generated (for validation text: the checkpoint's step). */
   step: number;
-  /** The checkpoint whose experts are shown: not the one that wrote an older sample. */
+  /** The checkpoint whose routing is shown: not the one that generated an older sample. */
   read_at_step: number;
   num_prompt_tokens: number;
   /** Each token's text. A token that is part of a character shows as U+FFFD. */
@@ -522,17 +538,17 @@ export interface Trace {
   gates: number[][][];
 }
 
-export interface TraceAnswer {
-  text: string;
-  trace: Trace;
-}
-
 /** A prompt to continue. Bounds keep one request from occupying the machine. */
 export interface TraceRequest {
   prompt: string;
   max_new_tokens: number;
   temperature: number;
   seed: number;
+}
+
+export interface TraceResponse {
+  text: string;
+  trace: Trace;
 }
 
 /** Loss of the training batches. Long runs are thinned: a point is then the mean of `thinned` records. */
@@ -553,10 +569,42 @@ export interface TrainingWarning {
   sentence: string;
 }
 
-/** A word that an expert or a guild answers to. */
+/** Loss against the value of one setting, a line for each arm. */
+export interface ValueChart {
+  x_label: string;
+  y_label: string;
+  /** Whether x is drawn on a logarithmic axis: values are then factors apart. */
+  log: boolean;
+  /** The values in words, at x = 0, 1, 2 ...; empty where they are numbers. */
+  labels: string[];
+  lines: ValueLine[];
+}
+
+/** Loss against the value of a setting, for one arm. */
+export interface ValueLine {
+  name: string;
+  /** By x. */
+  points: ValuePoint[];
+  /** The x of the chosen value; null before there is one. */
+  chosen: number | null;
+}
+
+/** One value of a setting, as far as a run with it was trained. */
+export interface ValuePoint {
+  /** The value itself, or its place among the labels of the chart. */
+  x: number;
+  /** The last loss; null where the run diverged. */
+  y: number | null;
+  /** False for a run that was stopped early: its loss is not one of a whole run. */
+  ended: boolean;
+  /** A short note. */
+  note: string;
+}
+
+/** A distinctive word of an expert or a guild. */
 export interface WordUse {
   word: string;
-  /** Tokens of that word that it read. */
+  /** Tokens of that word that were routed to it. */
   count: number;
   /** How many times more often than chance. */
   lift: number;

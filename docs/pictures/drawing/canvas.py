@@ -1,5 +1,5 @@
-"""A canvas that collects SVG elements and writes them as one file: absolute coordinates, rounded, in the order drawn.
-No transforms and no style sheets, so that a test can read where each word stands."""
+"""A canvas that collects SVG elements and writes them as one file: absolute coordinates, rounded, in the
+order drawn. No transforms and no style sheets, so that a test can read where each word stands."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class Canvas:
     def add(self, tag: str, **attributes: str | float | None) -> None:
         """Any element without content. Underscores in names become hyphens; None leaves an attribute out."""
         given = {key: value for key, value in attributes.items() if value is not None}
-        texts = {key: number(value) if isinstance(value, int | float) else value for key, value in given.items()}
+        texts = {
+            key: number(value) if isinstance(value, int | float) else value for key, value in given.items()
+        }
         written = " ".join(f"{key.replace('_', '-')}={quoteattr(value)}" for key, value in texts.items())
         self.elements.append(f"<{tag} {written}/>")
 
@@ -111,19 +113,31 @@ class Canvas:
             stroke_dasharray=dash,
         )
 
-    def line(self, points: Sequence[Point], *, stroke: str = INK, width: float = 1.5, **style: str | float | None) -> None:
+    def line(
+        self, points: Sequence[Point], *, stroke: str = INK, width: float = 1.5, **style: str | float | None
+    ) -> None:
         self.path(outline(points), stroke=stroke, width=width, **style)  # pyright: ignore[reportArgumentType]
 
     def arrow(
-        self, points: Sequence[Point], *, stroke: str = INK, width: float = 1.6, head: float = 7, dash: str | None = None
+        self,
+        points: Sequence[Point],
+        *,
+        stroke: str = INK,
+        width: float = 1.6,
+        head: float = 7,
+        dash: str | None = None,
     ) -> None:
-        """A line through the points that ends in a filled head; the line stops inside the head, so the tip stays sharp."""
+        """A line through the points that ends in a filled head; the line stops inside the head, so the tip
+        stays sharp."""
         (x0, y0), (x1, y1) = points[-2:]
         length = math.hypot(x1 - x0, y1 - y0) or 1.0
         along, across = ((x1 - x0) / length, (y1 - y0) / length), (-(y1 - y0) / length, (x1 - x0) / length)
         base = (x1 - along[0] * head, y1 - along[1] * head)
         self.line([*points[:-1], base], stroke=stroke, width=width, dash=dash)
-        wings = [(base[0] + side * across[0] * head * 0.55, base[1] + side * across[1] * head * 0.55) for side in (1, -1)]
+        wings = [
+            (base[0] + side * across[0] * head * 0.55, base[1] + side * across[1] * head * 0.55)
+            for side in (1, -1)
+        ]
         self.path(outline([(x1, y1), *wings], closed=True), fill=stroke)
 
     def text(
@@ -142,7 +156,14 @@ class Canvas:
         self.elements.append(f'<text {place} {style} fill="{fill}">{escape(words)}</text>')
 
     def lines(
-        self, x: float, y: float, words: Iterable[str], *, size: float = 13, leading: float = 1.45, **style: str | int
+        self,
+        x: float,
+        y: float,
+        words: Iterable[str],
+        *,
+        size: float = 13,
+        leading: float = 1.45,
+        **style: str | int,
     ) -> None:
         """Several lines of text, one below the other."""
         for index, line in enumerate(words):
@@ -151,8 +172,8 @@ class Canvas:
     def svg(self) -> str:
         body = "\n".join(f"  {element}" for element in self.elements)
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}" width="{self.width}"'
-            f' height="{self.height}" role="img" font-family="{FONT}">\n'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height}"'
+            f' width="{self.width}" height="{self.height}" role="img" font-family="{FONT}">\n'
             f"  <title>{escape(self.title)}</title>\n  <desc>{escape(self.about)}</desc>\n{body}\n</svg>\n"
         )
 

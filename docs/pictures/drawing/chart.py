@@ -10,7 +10,8 @@ from drawing.palette import FAINT, GRID, INK, MUTED
 
 
 class Chart:
-    """Axes inside the rectangle (x, y, width, height): ticks stand left and below, the name of the upright axis above."""
+    """Axes inside the rectangle (x, y, width, height): ticks stand left and below, the name of the upright
+    axis above."""
 
     def __init__(
         self,
@@ -53,7 +54,13 @@ class Chart:
         )
 
     def line(
-        self, across: Sequence[float], up: Sequence[float], colour: str, *, width: float = 2.2, dash: str | None = None
+        self,
+        across: Sequence[float],
+        up: Sequence[float],
+        colour: str,
+        *,
+        width: float = 2.2,
+        dash: str | None = None,
     ) -> None:
         """A curve. Long ones are thinned to about one point every two pixels."""
         every = max(1, 2 * len(across) // round(self.width))
@@ -68,7 +75,16 @@ class Chart:
         x = self.x + self.width if anchor == "end" else self.x + 6
         self.canvas.text(x, y - 6, words, size=11.5, fill=MUTED, anchor=anchor)
 
-    def note(self, point: Point, words: str, *, dx: float = 0, dy: float = 0, anchor: str = "start", fill: str = INK) -> None:
+    def note(
+        self,
+        point: Point,
+        words: str,
+        *,
+        dx: float = 0,
+        dy: float = 0,
+        anchor: str = "start",
+        fill: str = INK,
+    ) -> None:
         """Words at a point of the chart."""
         x, y = self.at(point)
         self.canvas.text(x + dx, y + dy, words, size=12, fill=fill, anchor=anchor)
@@ -82,7 +98,9 @@ def label(tick: float) -> str:
     return f"{tick:,.0f}" if abs(tick) >= 1000 else f"{tick:g}"
 
 
-def legend(canvas: Canvas, x: float, y: float, entries: Sequence[tuple[str, str]], *, gap: float = 22) -> None:
+def legend(
+    canvas: Canvas, x: float, y: float, entries: Sequence[tuple[str, str]], *, gap: float = 22
+) -> None:
     """Coloured dashes with their meaning, one below the other."""
     for index, (colour, words) in enumerate(entries):
         canvas.line([(x, y + index * gap - 4), (x + 18, y + index * gap - 4)], stroke=colour, width=3)

@@ -1,5 +1,6 @@
-"""The disk of keys: two-dimensional keys have a direction and a length of at most about 1, so they live inside the unit circle.
-Queries of length 1 lie on its rim. Direction is what a key stands for, length is how loudly it bids."""
+"""The disk of keys: two-dimensional keys have a direction and a length of at most about 1, so they live
+inside the unit circle. Queries of length 1 lie on its rim. Direction is what a key stands for, length is how
+loudly it bids."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ from drawing.palette import NIGHT, NIGHT_LINE, NIGHT_TEXT, STAR
 class Disk:
     """A square piece of night sky with the unit circle in it."""
 
-    def __init__(self, canvas: Canvas, x: float, y: float, size: float, *, caption: str = "", margin: float = 34) -> None:
+    def __init__(
+        self, canvas: Canvas, x: float, y: float, size: float, *, caption: str = "", margin: float = 34
+    ) -> None:
         self.canvas, self.x, self.y, self.size = canvas, x, y, size
         self.centre: Point = (x + size / 2, y + size / 2)
         self.radius = size / 2 - margin
@@ -36,7 +39,9 @@ class Disk:
         else:
             self.canvas.circle(self.at(point), radius, fill=colour, stroke=NIGHT, stroke_width=1.5)
 
-    def queries(self, points_TD: Tensor, *, colour: str = STAR, radius: float = 1.6, opacity: float = 0.75) -> None:
+    def queries(
+        self, points_TD: Tensor, *, colour: str = STAR, radius: float = 1.6, opacity: float = 0.75
+    ) -> None:
         for point in points_TD:
             self.canvas.circle(self.at(point), radius, fill=colour, opacity=opacity)
 
@@ -46,7 +51,9 @@ class Disk:
         for point in points[::every] if every else []:
             self.canvas.circle(self.at(point), 2, fill=colour)
 
-    def text(self, point: Tensor | Sequence[float], words: str, *, size: float = 12, fill: str = NIGHT_TEXT) -> None:
+    def text(
+        self, point: Tensor | Sequence[float], words: str, *, size: float = 12, fill: str = NIGHT_TEXT
+    ) -> None:
         """Words around a point."""
         x, y = self.at(point)
         self.canvas.text(x, y + size * 0.35, words, size=size, fill=fill, anchor="middle")

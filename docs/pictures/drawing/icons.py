@@ -1,4 +1,5 @@
-"""Small drawings for diagrams: a padlock, a query network, and one sign for each of the rules that people ask about first."""
+"""Small drawings for diagrams: a padlock, a query network, and one sign for each of the rules that people ask
+about first."""
 
 from __future__ import annotations
 
@@ -13,14 +14,19 @@ from drawing.palette import NIGHT, ORANGE, SKY, STAR, YELLOW
 def lock(canvas: Canvas, at: Point, colour: str) -> None:
     """A padlock whose body is centred a little below `at`."""
     x, y = at
-    canvas.path(f"M{number(x - 4.5)} {number(y)} V{number(y - 4)} a4.5 4.5 0 0 1 9 0 V{number(y)}", stroke=colour, width=2)
+    canvas.path(
+        f"M{number(x - 4.5)} {number(y)} V{number(y - 4)} a4.5 4.5 0 0 1 9 0 V{number(y)}",
+        stroke=colour,
+        width=2,
+    )
     canvas.rect(x - 7.5, y, 15, 12, radius=2.5, fill=colour)
 
 
 def network(canvas: Canvas, at: Point, colour: str, faint: str) -> None:
     """Three columns of units and the lines between them."""
     columns = [
-        [(at[0] + dx, at[1] + dy) for dy in heights] for dx, heights in ((-30, (-12, 12)), (0, (-22, 0, 22)), (30, (-12, 12)))
+        [(at[0] + dx, at[1] + dy) for dy in heights]
+        for dx, heights in ((-30, (-12, 12)), (0, (-22, 0, 22)), (30, (-12, 12)))
     ]
     for left, right in itertools.pairwise(columns):
         for start in left:

@@ -1,5 +1,6 @@
-"""The colours of all pictures: Okabe and Ito's palette, which colour-blind readers can tell apart, and a few neutrals.
-Maps of keys are drawn on a night sky, everything over time on paper; both sit on a panel of their own."""
+"""The colours of all pictures: Okabe and Ito's palette, which colour-blind readers can tell apart, and a few
+neutrals. Maps of keys are drawn on a night sky, everything over time on paper; both sit on a panel of their
+own."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ _RAMP = ((0.0, (62, 92, 150)), (0.45, (86, 180, 233)), (1.0, (240, 228, 66)))
 
 
 def ramp(share: float) -> str:
-    """From dim blue over sky blue to yellow, for amounts between 0 and 1; the order survives every kind of colour vision."""
+    """From dim blue over sky blue to yellow, for amounts between 0 and 1; the order survives every kind of
+    colour vision."""
     share = min(1.0, max(0.0, share))
     for (low, start), (high, end) in itertools.pairwise(_RAMP):
         if share <= high:

@@ -1,4 +1,5 @@
-"""Attraction: two keys on the disk move to the queries that chose them; beside it, how far a key goes in a step."""
+"""Attraction: two keys on the disk move to the queries that chose them; beside it, how far a key goes in a
+step."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def draw() -> Canvas:
         960,
         432,
         "Attraction: a key moves towards the queries that chose it",
-        "Left: 400 steps of two keys (ring: start; a small dot every 10 steps). Right: how far a key goes in one step.",
+        "Left: 400 steps of two keys (ring: start; a small dot every 10 steps). Right: how far a key goes "
+        "in one step.",
     )
     _draw_disk(canvas)
     _draw_rates(canvas)
@@ -84,7 +86,8 @@ def _draw_rates(canvas: Canvas) -> None:
 
 
 def _rates(num: int, *, alpha: float, ema_decay: float) -> tuple[list[float], list[float]]:
-    """What the rule does to a key held two units from its queries: the share it goes, and the share before the cap."""
+    """What the rule does to a key held two units from its queries: the share it goes, and the share before
+    the cap."""
     settings = GravityConfig(alpha=alpha, ema_decay=ema_decay, **ALONE)
     held_ED, query_D = ring([180]), on_rim(0)
     world = World(held_ED, settings, [usage, attraction])

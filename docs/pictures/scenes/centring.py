@@ -1,4 +1,5 @@
-"""Centring: token states share a direction, so their queries crowd on one side; less their mean, they reach all keys."""
+"""Centring: token states share a direction, so their queries crowd on one side; less their mean, they reach
+all keys."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def draw() -> Canvas:
         960,
         420,
         "Centring: take away what all queries have in common",
-        "300 token states with a common direction, as queries of length 1, before and after their running mean is subtracted.",
+        "300 token states with a common direction, as queries of length 1, before and after their running "
+        "mean is subtracted.",
     )
     for x, caption, centre in ((32, "not centred", False), (340, "centred", True)):
         world = World(

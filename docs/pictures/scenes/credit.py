@@ -1,4 +1,5 @@
-"""Credit: two keys change places, because each expert serves the other one's queries better. Attraction leaves them."""
+"""Credit: two keys change places, because each expert serves the other one's queries better. Attraction
+leaves them."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from somelab.core.gravity.usage import usage
 
 STEPS, NUM = 250, 20
 TOKENS_TD = torch.cat([arc(NUM, 62, 13, seed=1), arc(NUM, 238, 12, seed=2)])
-# The first expert serves the queries above, the second those below.
+# The first expert does better on the queries above, the second on those below.
 WORTH_TE = torch.tensor([[1.0, -1.0]] * NUM + [[-1.0, 1.0]] * NUM)
 
 
@@ -26,8 +27,9 @@ def draw() -> Canvas:
     canvas = Canvas(
         960,
         432,
-        "Credit: a key moves towards the queries that its expert serves well",
-        "Both experts answer all queries; each begins among those that it serves worse. Ring: start; a small dot every 5 steps.",
+        "Credit: a key moves towards queries for which its expert reduces the loss",
+        "Both experts get all queries; each key starts where its expert does worse. Ring: start; "
+        "a small dot every 5 steps.",
     )
     by_credit = _run(GravityConfig(attraction=False, peer_pull=False, decay=False, credit=0.02))
     disk = Disk(canvas, 32, 92, 308)
@@ -37,8 +39,8 @@ def draw() -> Canvas:
         disk.trail(way, colour, every=5)
         disk.key(way[0], colour, radius=4, hollow=True)
         disk.key(way[-1], colour)
-    disk.text(on_rim(60, 0.5), "served by the first")
-    disk.text(on_rim(225, 0.45), "served by the second")
+    disk.text(on_rim(60, 0.5), "first expert better")
+    disk.text(on_rim(225, 0.45), "second expert better")
     _draw_gates(canvas, by_credit)
     return canvas
 
@@ -66,7 +68,9 @@ def _draw_gates(canvas: Canvas, by_credit: list[tuple[Tensor, float]]) -> None:
 def _run(settings: GravityConfig) -> list[tuple[Tensor, float]]:
     """The keys, and the mean gate of the better expert, before each step and after the last."""
     rules = [usage, attraction, credit, norm]
-    world = World(ring([252, 48]), settings, rules, top_k=2, router=RouterConfig(kind="none", temperature=0.25))
+    world = World(
+        ring([252, 48]), settings, rules, top_k=2, router=RouterConfig(kind="none", temperature=0.25)
+    )
     found = [(world.state.keys_ED, _better(world))]
     for _ in range(STEPS):
         world.read(TOKENS_TD, WORTH_TE if settings.credit else None)

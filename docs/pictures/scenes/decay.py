@@ -1,4 +1,4 @@
-"""Decay: who counts as too little used, and how long a key takes to shrink until it is reborn."""
+"""Decay: which experts count as rarely used, and how long a key takes to shrink until it is respawned."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def draw() -> Canvas:
         960,
         432,
         "Decay: keys of too little use shrink",
-        "Left: the usage of 64 experts and the threshold at the 0.05 quantile. Right: the length of a key that nobody uses.",
+        "Left: the usage of 64 experts and the threshold at the 0.05 quantile. Right: the length of a key "
+        "that nobody uses.",
     )
     _draw_usage(canvas)
     _draw_lengths(canvas)
@@ -57,7 +58,15 @@ def _draw_usage(canvas: Canvas) -> None:
             fill=colour,
         )
     weak = sum(use < theta for use in ascending)
-    legend(canvas, 92, 152, [(VERMILION, f"{weak} below theta = {theta:.1f}: they shrink"), (BLUE, "the others keep their length")])
+    legend(
+        canvas,
+        92,
+        152,
+        [
+            (VERMILION, f"{weak} below theta = {theta:.1f}: they shrink"),
+            (BLUE, "the others keep their length"),
+        ],
+    )
 
 
 def _usages() -> torch.Tensor:

@@ -1,4 +1,5 @@
-"""Expert pools: what is drawn once and frozen, and what each kind of trainability adds, with counts from real pools."""
+"""Expert pools: what is drawn once and frozen, and what each kind of trainability adds, with counts from real
+pools."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import torch
 from drawing.canvas import Canvas, outline
 from drawing.palette import EDGE, INK, MUTED, ORANGE
 from somelab.config import ExpertsConfig
-from somelab.core.experts import ExpertPool
+from somelab.core.experts import DenseExperts
 
 D_MODEL, NUM_EXPERTS, D_FFN = 384, 64, 1024
 FROZEN = "#B9C3D3"
@@ -25,7 +26,8 @@ def draw() -> Canvas:
         960,
         446,
         "Experts: what is frozen and what is trained",
-        f"One expert of a layer of {NUM_EXPERTS}, width {D_MODEL}, hidden width {D_FFN} (run A1). Bold: trained of all.",
+        f"One expert of a layer of {NUM_EXPERTS}, width {D_MODEL}, hidden width {D_FFN} (run A1). Bold: "
+        "trained of all.",
     )
     for index, (kind, words) in enumerate(KINDS):
         x = 32 + index * 181
@@ -34,7 +36,10 @@ def draw() -> Canvas:
         _draw_expert(canvas, x, kind)
         canvas.lines(x + 16, 338, words, size=12, fill=MUTED)
         canvas.text(x + 16, 384, _trained(kind), size=13, weight=700)
-    for x, colour, words in ((32, FROZEN, "drawn from the seed, frozen"), (252, ORANGE, "trained by gradient")):
+    for x, colour, words in (
+        (32, FROZEN, "drawn from a random seed, frozen"),
+        (282, ORANGE, "trained by gradient"),
+    ):
         canvas.rect(x, 416, 16, 12, radius=2, fill=colour)
         canvas.text(x + 24, 427, words, size=12.5)
     return canvas
@@ -53,15 +58,19 @@ def _draw_expert(canvas: Canvas, x: float, kind: str) -> None:
             for side in (-62, 48):
                 canvas.rect(middle + side, level - 9, 14, 18, radius=3, fill=ORANGE)
         canvas.path(outline(corners, closed=True), fill=ORANGE if trained else FROZEN)
-        canvas.text(middle, y + 36, "W down" if wide_up else "W up", size=12, weight=600, fill=INK, anchor="middle")
+        canvas.text(
+            middle, y + 36, "W down" if wide_up else "W up", size=12, weight=600, fill=INK, anchor="middle"
+        )
     canvas.rect(middle - 64, 218, 128, 10, radius=3, fill=ORANGE if kind == "gains" else EDGE)
     canvas.text(middle, 311, "token", size=11.5, fill=MUTED, anchor="middle")
-    canvas.text(middle, 146, "answer", size=11.5, fill=MUTED, anchor="middle")
+    canvas.text(middle, 146, "output", size=11.5, fill=MUTED, anchor="middle")
 
 
 def _trained(kind: str) -> str:
     with torch.device("meta"):
-        pool = ExpertPool(D_MODEL, ExpertsConfig(num_experts=NUM_EXPERTS, d_ffn=D_FFN, trainability=kind), seed=0, layer=0)  # pyright: ignore[reportArgumentType]
+        pool = DenseExperts(
+            D_MODEL, ExpertsConfig(num_experts=NUM_EXPERTS, d_ffn=D_FFN, trainability=kind), seed=0, layer=0
+        )  # pyright: ignore[reportArgumentType]
     trained = sum(weight.numel() for weight in pool.parameters() if weight.requires_grad)
     total = sum(weight.numel() for weight in pool.parameters())
     return f"{trained / 1e6:.2f} of {total / 1e6:.1f} M" if trained else f"0 of {total / 1e6:.1f} M"

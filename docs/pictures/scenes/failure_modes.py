@@ -24,7 +24,12 @@ from somelab.core.measures import combination_entropy_bits, combinations, covera
 
 NUM_EXPERTS, TOP_K, STEPS = 16, 4, 500
 POOLS = (
-    ("organised", "centred, winner only, load bias", True, {"attraction_by": "winner", "peer_pull": False, "load_bias": 0.001}),
+    (
+        "organised",
+        "centred, winner only, load bias",
+        True,
+        {"attraction_by": "winner", "peer_pull": False, "load_bias": 0.001},
+    ),
     ("fused", "centred, peer-pull without a limit", True, {"beta": 0.005}),
     ("collapsed", "not centred, no peer-pull", False, {"peer_pull": False}),
 )
@@ -36,7 +41,8 @@ def draw() -> Canvas:
         960,
         560,
         "Two ways to fail, and what can see them",
-        f"{NUM_EXPERTS} keys, K = {TOP_K}, after {STEPS} steps on tokens of one distribution; settings differ. Bright: much used.",
+        f"{NUM_EXPERTS} keys, K = {TOP_K}, after {STEPS} steps on tokens of one distribution; settings "
+        "differ. Bright: much used.",
     )
     for index, (name, settings, centre, gravity) in enumerate(POOLS):
         world, rng = _run(centre, gravity)
@@ -63,7 +69,15 @@ def _draw_measures(canvas: Canvas, x: float, values: Sequence[str], *, alarming:
         y = 430 + row * 23
         alarm = row in alarming
         canvas.text(x, y, name, size=13)
-        canvas.text(x + 268, y, value, size=13, weight=700 if alarm else 400, fill=VERMILION if alarm else INK, anchor="end")
+        canvas.text(
+            x + 268,
+            y,
+            value,
+            size=13,
+            weight=700 if alarm else 400,
+            fill=VERMILION if alarm else INK,
+            anchor="end",
+        )
 
 
 def _measures(world: World, indices_TK: Tensor, use_E: Tensor) -> list[str]:

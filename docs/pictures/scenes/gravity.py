@@ -1,4 +1,5 @@
-"""The turn of one optimizer step: forward collects, then the rules act in the order that somelab.core.gravity.ORDER has."""
+"""The turn of one optimizer step: forward collects, then the rules act in the order that
+somelab.core.gravity.ORDER has."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ STAGES = (
     ("gravity", ("keys move, once;", "n, m, S, C are forgotten")),
 )
 WHAT = {
-    "usage": "counts who was chosen",
+    "usage": "counts the selections",
     "centring": "running mean of queries",
     "load_bias": "offset on the selection",
     "attraction": "to the queries (alpha)",
@@ -60,7 +61,15 @@ def _draw_rule(canvas: Canvas, place: int, name: str, moves_keys: bool) -> None:
     colour, on = ORANGE if moves_keys else BLUE, _on_by_default(name)
     canvas.rect(x, y, 212, 50, radius=8, fill="#FFFFFF", stroke=EDGE)
     canvas.circle((x + 24, y + 25), 12, fill=colour, opacity=1 if on else 0.35)
-    canvas.text(x + 24, y + 29.5, str(place + 1), size=12, weight=700, fill="#FFFFFF" if colour == BLUE else INK, anchor="middle")
+    canvas.text(
+        x + 24,
+        y + 29.5,
+        str(place + 1),
+        size=12,
+        weight=700,
+        fill="#FFFFFF" if colour == BLUE else INK,
+        anchor="middle",
+    )
     canvas.text(x + 46, y + 22, name.replace("_", " "), size=13.5, weight=700, fill=INK if on else "#7B8292")
     canvas.text(x + 46, y + 39, WHAT[name], size=11.5, fill=MUTED if on else "#7B8292")
 

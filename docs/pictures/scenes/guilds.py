@@ -1,4 +1,5 @@
-"""Guilds: who answers with whom, the division found in it, and what two groupings of the same words share with word classes."""
+"""Guilds: co-activation, the communities found in it, and what two groupings of the same words share with
+word classes."""
 
 from __future__ import annotations
 
@@ -19,8 +20,9 @@ def draw() -> Canvas:
     canvas = Canvas(
         960,
         430,
-        "Guilds: experts that answer together more often than chance",
-        "16 experts, K = 2; four guilds are hidden among them, and a third of the tokens choose across guilds.",
+        "Guilds: experts selected together more often than by chance",
+        "16 experts, K = 2; four guilds are hidden among them, and a third of the tokens choose across "
+        "guilds.",
     )
     counts_EE = pair_counts(_tokens(), NUM_EXPERTS)
     guild_E, quality = find_guilds(counts_EE)
@@ -30,21 +32,33 @@ def draw() -> Canvas:
     start = 0
     for guild in range(int(guild_E.max()) + 1):
         size = int((guild_E == guild).sum())
-        canvas.rect(330 + start * CELL, 130 + start * CELL, size * CELL, size * CELL, stroke=VERMILION, stroke_width=1.8)
+        canvas.rect(
+            330 + start * CELL,
+            130 + start * CELL,
+            size * CELL,
+            size * CELL,
+            stroke=VERMILION,
+            stroke_width=1.8,
+        )
         start += size
-    canvas.text(32, 396, "dark: two experts often answer the same token", size=12, fill=MUTED)
+    canvas.text(32, 396, "dark: two experts are often selected together", size=12, fill=MUTED)
     canvas.text(330, 396, f"{int(guild_E.max()) + 1} guilds, modularity {quality:.2f}", size=12, fill=MUTED)
     _draw_information(canvas)
     return canvas
 
 
 def _tokens() -> np.ndarray:
-    """Pairs of experts, out of one guild or, for a third of the tokens, out of all; numbered so that guilds are hidden."""
+    """Pairs of experts, out of one guild or, for a third of the tokens, out of all; numbered so that guilds
+    are hidden."""
     rng = np.random.default_rng(0)
     hidden = rng.permutation(NUM_EXPERTS)
     rows: list[list[int]] = []
     for _ in range(1500):
-        pool = np.arange(NUM_EXPERTS) if rng.random() < 1 / 3 else rng.integers(4) * GUILD_SIZE + np.arange(GUILD_SIZE)
+        pool = (
+            np.arange(NUM_EXPERTS)
+            if rng.random() < 1 / 3
+            else rng.integers(4) * GUILD_SIZE + np.arange(GUILD_SIZE)
+        )
         rows.append(hidden[rng.choice(pool, TOP_K, replace=False)].tolist())
     return np.array(rows)
 
@@ -59,7 +73,9 @@ def _draw_matrix(canvas: Canvas, left: float, title: str, counts_EE: np.ndarray,
             share = 1.0 if row == column else float(together_EE[row, column]) / strongest
             if share > 0.05:
                 fill = FAINT if row == column else BLUE
-                canvas.rect(left + column * CELL, 130 + row * CELL, CELL - 1, CELL - 1, fill=fill, opacity=share)
+                canvas.rect(
+                    left + column * CELL, 130 + row * CELL, CELL - 1, CELL - 1, fill=fill, opacity=share
+                )
 
 
 def _draw_information(canvas: Canvas) -> None:
@@ -87,7 +103,11 @@ def _draw_column(canvas: Canvas, x: float, found: Information, title: str) -> No
 
     top, bottom = height(found.by_word_high), height(found.by_word_low)
     canvas.rect(x - 26, top, 52, bottom - top, radius=3, fill=FAINT, opacity=0.5)
-    canvas.line([(x - 26, height(found.shuffled_mean)), (x + 26, height(found.shuffled_mean))], stroke=VERMILION, width=3)
+    canvas.line(
+        [(x - 26, height(found.shuffled_mean)), (x + 26, height(found.shuffled_mean))],
+        stroke=VERMILION,
+        width=3,
+    )
     canvas.line([(x, height(found.low)), (x, height(found.high))], stroke=GREEN, width=2)
     canvas.circle((x, height(found.value)), 6, fill=GREEN)
     canvas.text(x - 34, height(found.value) + 4, f"{found.value:.2f}", size=12.5, weight=600, anchor="end")

@@ -1,4 +1,5 @@
-"""Load bias: how often eight fixed keys are chosen with and without a bias on the selection, and the bias itself."""
+"""Load bias: how often eight fixed keys are chosen with and without a bias on the selection, and the bias
+itself."""
 
 from __future__ import annotations
 
@@ -22,13 +23,24 @@ def draw() -> Canvas:
         960,
         412,
         "Load bias: neglected experts are selected more readily, busy ones less",
-        f"Eight keys that do not move, K = 1, tokens crowded on one side. One line an expert; the step of the bias is {RATE}.",
+        "Eight keys that do not move, K = 1, tokens crowded on one side. One line an expert; the step of "
+        f"the bias is {RATE}.",
     )
     axes: dict[str, Any] = {"across": (0, STEPS), "ticks_across": [0, 160, 320], "name_across": "step"}
     shares: dict[str, Any] = {"up": (0, 0.5), "ticks_up": [0, 0.125, 0.25, 0.375, 0.5]}
     without = Chart(canvas, 84, 132, 232, 200, name_up="share of the tokens, without", **shares, **axes)
     with_bias = Chart(canvas, 392, 132, 232, 200, name_up="share of the tokens, with", **shares, **axes)
-    bias = Chart(canvas, 694, 132, 232, 200, name_up="bias on the score", up=(-1.1, 1.1), ticks_up=[-1, -0.5, 0, 0.5, 1], **axes)
+    bias = Chart(
+        canvas,
+        694,
+        132,
+        232,
+        200,
+        name_up="bias on the score",
+        up=(-1.1, 1.1),
+        ticks_up=[-1, -0.5, 0, 0.5, 1],
+        **axes,
+    )
     for chart, rate in ((without, 0.0), (with_bias, RATE)):
         share_SE, bias_SE = _run(rate)
         for expert, colour in enumerate(COLOURS):

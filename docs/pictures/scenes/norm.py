@@ -34,7 +34,8 @@ def draw() -> Canvas:
         960,
         392,
         "Norm: what becomes of the length of keys",
-        "Three keys over 600 steps of usage, attraction, norm and decay (delta 0.005, no warm-up), under each policy.",
+        "Three keys over 600 steps of usage, attraction, norm and decay (delta 0.005, no warm-up), under "
+        "each policy.",
     )
     for index, (policy, versions, note) in enumerate(POLICIES):
         chart = Chart(
@@ -62,7 +63,9 @@ def draw() -> Canvas:
 
 def _run(policy: str) -> list[Tensor]:
     """The keys after each step; the third points away from all queries, so that nobody chooses it."""
-    settings = GravityConfig(norm=policy, delta=0.005, theta=1.0, theta_percentile=None, warmup_steps=0, peer_pull=False)  # pyright: ignore[reportArgumentType]
+    settings = GravityConfig(
+        norm=policy, delta=0.005, theta=1.0, theta_percentile=None, warmup_steps=0, peer_pull=False
+    )  # pyright: ignore[reportArgumentType]
     world = World(ring([40, 150, 300]), settings, [usage, attraction, norm, decay])
     tokens_TD = torch.cat([arc(60, 20, 8, seed=1), ring(range(100, 190, 3))])
     return [world.state.keys_ED, *(world.read(tokens_TD).state.keys_ED for _ in range(STEPS))]

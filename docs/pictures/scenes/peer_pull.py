@@ -1,4 +1,5 @@
-"""Peer-pull: the three keys of a guild fuse into one point; the same three with a cosine at which the pull stops."""
+"""Peer-pull: the three keys of a guild fuse into one point; the same three with a cosine at which the pull
+stops."""
 
 from __future__ import annotations
 
@@ -39,7 +40,10 @@ def draw() -> Canvas:
         name_across="step",
         name_up="mean cosine of the three keys",
     )
-    for x, caption, until, colour in ((32, "pull without end", None, VERMILION), (340, f"pull until cosine {UNTIL}", UNTIL, BLUE)):
+    for x, caption, until, colour in (
+        (32, "pull without end", None, VERMILION),
+        (340, f"pull until cosine {UNTIL}", UNTIL, BLUE),
+    ):
         ways = _run(until)
         disk = Disk(canvas, x, 92, 288, caption=caption)
         disk.queries(_tokens(), radius=2.2)
@@ -48,7 +52,9 @@ def draw() -> Canvas:
             disk.trail(way, shade, every=2)
             disk.key(way[0], shade, hollow=True)
         for key, (shade, radius) in enumerate(
-            ((ORANGE, 10.0), (SKY, 7.0), (PURPLE, 4.0)) if until is None else ((ORANGE, 7.0), (SKY, 7.0), (PURPLE, 7.0))
+            ((ORANGE, 10.0), (SKY, 7.0), (PURPLE, 4.0))
+            if until is None
+            else ((ORANGE, 7.0), (SKY, 7.0), (PURPLE, 7.0))
         ):
             disk.key(ways[-1][key], shade, radius=radius)
         cosines = [_mean_cosine(keys_ED) for keys_ED in ways]

@@ -1,4 +1,5 @@
-"""Repulsion: five keys in a crowd push each other apart until they are as far from each other as the rule reaches."""
+"""Repulsion: five keys in a crowd push each other apart until they are as far from each other as the rule
+reaches."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ def draw() -> Canvas:
         960,
         420,
         "Repulsion: keys that have come too close push each other apart",
-        "Five keys in a crowd, 200 steps with the norm; nothing else acts. Ring: start; a small dot every 10 steps.",
+        "Five keys in a crowd, 200 steps with the norm; nothing else acts. Ring: start; a small dot every "
+        "10 steps.",
     )
     settings = {"rate": 0.01, "reach": 0.5}
     ways = _run(**settings)
@@ -57,7 +59,9 @@ def draw() -> Canvas:
 
 
 def _run(rate: float, reach: float) -> list[Tensor]:
-    settings = GravityConfig(repulsion=rate, repulsion_distance=reach, attraction=False, peer_pull=False, decay=False)
+    settings = GravityConfig(
+        repulsion=rate, repulsion_distance=reach, attraction=False, peer_pull=False, decay=False
+    )
     world = World(ring(START), settings, [repulsion, norm])
     tokens_TD = arc(8, 80, 10, seed=1)
     return [world.state.keys_ED, *(world.read(tokens_TD).state.keys_ED for _ in range(STEPS))]

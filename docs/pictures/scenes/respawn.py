@@ -26,7 +26,8 @@ def draw() -> Canvas:
         960,
         420,
         "Respawn: a key that has all but vanished begins again where tokens are",
-        "Two keys and one group of queries, 800 steps with norm clamp, delta 0.005 and respawn below a length of 0.1.",
+        "Two keys and one group of queries, 800 steps with norm clamp, delta 0.005 and respawn below a "
+        "length of 0.1.",
     )
     keys, used, reborn = _run()
     disk = Disk(canvas, 32, 92, 288)
@@ -41,9 +42,15 @@ def draw() -> Canvas:
     disk.key(busy[-1], SKY)
     disk.key(lonely[-1], ORANGE)
     disk.text(on_rim(228, 0.62), "shrinks", fill=NIGHT_TEXT)
-    disk.text(on_rim(35, 0.42), "reborn", fill=NIGHT_TEXT)
-    axes: dict[str, Any] = {"across": (0, STEPS), "ticks_across": [0, 200, 400, 600, 800], "name_across": "step"}
-    length = Chart(canvas, 392, 128, 236, 216, up=(0, 1.05), ticks_up=[0, 0.5, 1], name_up="length of the key", **axes)
+    disk.text(on_rim(35, 0.42), "respawned", fill=NIGHT_TEXT)
+    axes: dict[str, Any] = {
+        "across": (0, STEPS),
+        "ticks_across": [0, 200, 400, 600, 800],
+        "name_across": "step",
+    }
+    length = Chart(
+        canvas, 392, 128, 236, 216, up=(0, 1.05), ticks_up=[0, 0.5, 1], name_up="length of the key", **axes
+    )
     length.line(range(STEPS + 1), [float(key.norm()) for key in busy], BLUE)
     length.line(range(STEPS + 1), [float(key.norm()) for key in lonely], ORANGE)
     length.note((reborn, 0.1), f"step {reborn}", dx=8, dy=4)
@@ -60,7 +67,13 @@ def _tokens() -> Tensor:
 def _run() -> tuple[list[Tensor], list[list[float]], int]:
     """Keys at each step, usages after it, and the step of the rebirth."""
     settings = GravityConfig(
-        norm="clamp", delta=0.005, theta=1.0, theta_percentile=None, warmup_steps=0, respawn=True, peer_pull=False
+        norm="clamp",
+        delta=0.005,
+        theta=1.0,
+        theta_percentile=None,
+        warmup_steps=0,
+        respawn=True,
+        peer_pull=False,
     )
     world = World(ring([120, 262]), settings, [usage, attraction, norm, decay, respawn])
     keys, used = [world.state.keys_ED], []

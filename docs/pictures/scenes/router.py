@@ -1,4 +1,5 @@
-"""The router: one query's scores against all keys, the K that are chosen, and their gates at several temperatures."""
+"""The router: one query's scores against all keys, the K that are chosen, and their gates at several
+temperatures."""
 
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ def draw() -> Canvas:
     canvas = Canvas(
         960,
         420,
-        "The router: a query is compared with every key, and the K best answer",
-        f"One token among {NUM_EXPERTS} random keys of width {D_MODEL}, K = {TOP_K}. The gates are those of the same four scores.",
+        "The router: a query is compared with every key, and the K best are selected",
+        f"One token among {NUM_EXPERTS} random keys of width {D_MODEL}, K = {TOP_K}. The gates are those of "
+        "the same four scores.",
     )
     rng = torch.Generator().manual_seed(11)
     keys_ED = F.normalize(torch.randn(NUM_EXPERTS, D_MODEL, generator=rng), dim=1)
@@ -76,12 +78,25 @@ def _draw_gates(canvas: Canvas, y: float, words: str, routing: Routing) -> None:
     entropy = float(gate_entropy(routing.gates_TK))
     total = float(routing.gates_TK.sum())
     canvas.text(
-        572, y + 46, f"sum {total:.2f}, gate entropy {entropy:.3f} of at most {math.log(TOP_K):.3f} nats", size=12, fill=MUTED
+        572,
+        y + 46,
+        f"sum {total:.2f}, gate entropy {entropy:.3f} of at most {math.log(TOP_K):.3f} nats",
+        size=12,
+        fill=MUTED,
     )
     scale, x = 200.0, 572.0
     canvas.rect(572, y - 8, scale, 34, radius=4, fill=GRID)
     for rank, gate in enumerate(routing.gates_TK[0].tolist()):
-        canvas.rect(x, y - 8, scale * gate, 34, fill=ORANGE, stroke="#FFFFFF", stroke_width=1.5, opacity=1 - 0.16 * rank)
+        canvas.rect(
+            x,
+            y - 8,
+            scale * gate,
+            34,
+            fill=ORANGE,
+            stroke="#FFFFFF",
+            stroke_width=1.5,
+            opacity=1 - 0.16 * rank,
+        )
         if scale * gate > 40:
             canvas.text(x + scale * gate / 2, y + 14, f"{gate:.2f}", size=12, anchor="middle")
         x += scale * gate

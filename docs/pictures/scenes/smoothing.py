@@ -1,4 +1,5 @@
-"""Smoothing: a key follows the topic of the hour; the average that tokens are routed by follows the key, more calmly."""
+"""Smoothing: a key follows the topic of the hour; the average that tokens are routed by follows the key, more
+calmly."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ def draw() -> Canvas:
         960,
         392,
         "Smoothing: route by a moving average of the key",
-        "One key; every 100 steps (shaded or not) its queries change between two directions, 40 and 100 degrees.",
+        "One key; every 100 steps (shaded or not) its queries change between two directions, 40 and 100 "
+        "degrees.",
     )
     for start in range(TURN, STEPS, 2 * TURN):
         canvas.rect(84 + 640 * start / STEPS, 128, 640 * TURN / STEPS, 190, fill=GRID, opacity=0.6)
@@ -56,7 +58,8 @@ def _degrees(key_D: Tensor) -> float:
 
 
 def _run(memory: float) -> tuple[list[Tensor], list[Tensor]]:
-    """The key and the average that routes, at the start and after each step. One key: all tokens choose it."""
+    """The key and the average that routes, at the start and after each step. One key: all tokens choose
+    it."""
     settings = GravityConfig(key_ema=memory, peer_pull=False, decay=False)
     world = World(ring([70]), settings, [usage, attraction, norm])
     topics = [arc(200, 40, 10, seed=8), arc(200, 100, 10, seed=9)]

@@ -1,4 +1,5 @@
-"""The first picture: what a SoME layer is at one glance, and the loop that moves its keys. The map is a real run's."""
+"""The first picture: what a SoME layer is at one glance, and the loop that moves its keys. The map is a real
+run's."""
 
 from __future__ import annotations
 
@@ -24,7 +25,11 @@ RULES = (
 
 def draw() -> Canvas:
     canvas = Canvas(
-        1200, 618, "A SoME layer", "Tokens find frozen experts by their keys; gravity, not gradient, moves the keys.", heading=False
+        1200,
+        618,
+        "A SoME layer",
+        "Tokens find frozen experts by their keys; gravity, not gradient, moves the keys.",
+        heading=False,
     )
     canvas.text(36, 50, "A SoME layer", size=26, weight=700)
     canvas.text(36, 76, canvas.about, size=14.5, fill=MUTED)
@@ -41,7 +46,11 @@ def draw() -> Canvas:
 
 
 def _draw_legend(canvas: Canvas) -> None:
-    for x, colour, words in ((778, ORANGE, "trained by gradient"), (946, FROZEN, "frozen"), (1032, GREEN, "moved by gravity")):
+    for x, colour, words in (
+        (778, ORANGE, "trained by gradient"),
+        (946, FROZEN, "frozen"),
+        (1032, GREEN, "moved by gravity"),
+    ):
         canvas.circle((x, 46), 5.5, fill=colour)
         canvas.text(x + 12, 50.5, words, size=13, fill=MUTED)
 
@@ -59,7 +68,15 @@ def _draw_tokens(canvas: Canvas) -> None:
     for index, word in enumerate(("the", "little", "fox", "ran", "home")):
         y, here = LINE + (index - 2) * 42, word == "fox"
         canvas.rect(36, y - 16, 74, 32, radius=8, fill=INK if here else CARD, stroke=None if here else EDGE)
-        canvas.text(73, y + 5, word, size=14, weight=600 if here else 400, fill=CARD if here else MUTED, anchor="middle")
+        canvas.text(
+            73,
+            y + 5,
+            word,
+            size=14,
+            weight=600 if here else 400,
+            fill=CARD if here else MUTED,
+            anchor="middle",
+        )
     canvas.text(73, LINE + 128, "tokens", size=13, weight=600, anchor="middle")
     canvas.arrow([(110, LINE), (158, LINE)], stroke=INK)
 
@@ -110,7 +127,9 @@ def _place(sky: Galaxy, point: list[float]) -> Point:
     """Pixels on the map; both axes are stretched to fill it."""
     reach = sky.keys_EP.abs().amax(dim=0).tolist()
     x, y, width, height = MAP
-    return x + width / 2 + point[0] / reach[0] * (width / 2 - 26), y + height / 2 + 4 - point[1] / reach[1] * (height / 2 - 46)
+    return x + width / 2 + point[0] / reach[0] * (width / 2 - 26), y + height / 2 + 4 - point[1] / reach[
+        1
+    ] * (height / 2 - 46)
 
 
 def _draw_experts(canvas: Canvas, sky: Galaxy) -> None:
@@ -132,10 +151,17 @@ def _draw_experts(canvas: Canvas, sky: Galaxy) -> None:
         canvas.rect(EXPERTS_X + 40, y + 35, 40 * gate, 7, radius=3.5, fill=INK)
         canvas.text(EXPERTS_X + 112, y + 43, f"{gate:.2f}", size=12, fill=MUTED, anchor="end")
         canvas.line(
-            [(EXPERTS_X + 124, middle), (EXPERTS_X + 138, middle), (SUM[0] - 18, LINE + (row - 1.5) * 7)], stroke=FAINT, width=1.6
+            [(EXPERTS_X + 124, middle), (EXPERTS_X + 138, middle), (SUM[0] - 18, LINE + (row - 1.5) * 7)],
+            stroke=FAINT,
+            width=1.6,
         )
     canvas.text(
-        EXPERTS_X + 62, EXPERTS_Y + 4 * EXPERT_PITCH + 6, f"the {TOP_K} nearest answer", size=13, weight=600, anchor="middle"
+        EXPERTS_X + 62,
+        EXPERTS_Y + 4 * EXPERT_PITCH + 6,
+        f"the {TOP_K} nearest are selected",
+        size=13,
+        weight=600,
+        anchor="middle",
     )
 
 
@@ -157,10 +183,17 @@ def _draw_loop(canvas: Canvas) -> None:
     bottom_of_map = MAP[1] + MAP[3]
     canvas.rect(36, top, 1128, 150, radius=14, fill=CARD, stroke=GREEN, stroke_width=2)
     canvas.arrow([(430, bottom_of_map + 3), (430, top - 3)], stroke=GREEN, width=2.2, head=9)
-    canvas.text(418, top - 21, "who was chosen, by which queries", size=12, fill=MUTED, anchor="end")
+    canvas.text(418, top - 21, "which experts, by which queries", size=12, fill=MUTED, anchor="end")
     canvas.arrow([(600, top - 3), (600, bottom_of_map + 3)], stroke=GREEN, width=2.2, head=9)
     canvas.text(612, top - 21, "moved keys", size=12, fill=MUTED)
-    canvas.lines(60, top + 46, ("After each", "optimizer step,", "gravity moves", "the keys"), size=15.5, weight=700, leading=1.4)
+    canvas.lines(
+        60,
+        top + 46,
+        ("After each", "optimizer step,", "gravity moves", "the keys"),
+        size=15.5,
+        weight=700,
+        leading=1.4,
+    )
     for index, (name, first, second) in enumerate(RULES):
         x = 232 + index * 188
         sign(canvas, name, (x + 26, top + 46))

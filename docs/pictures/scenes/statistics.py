@@ -1,4 +1,5 @@
-"""Statistics: five tokens choose two of four experts each, one token is padding; what n, m, S and C then hold."""
+"""Statistics: five tokens choose two of four experts each, one token is padding; what n, m, S and C then
+hold."""
 
 from __future__ import annotations
 
@@ -48,8 +49,23 @@ def _draw_tokens(canvas: Canvas, routing: Routing, counted_T: Tensor) -> None:
         for slot in range(TOP_K):
             expert, gate = int(routing.indices_TK[row, slot]), float(routing.gates_TK[row, slot])
             x = 112 + slot * 88
-            canvas.circle((x + 11, y - 5), 11, fill=SHADES[expert], stroke=INK, stroke_width=0.8, opacity=1 if counts else 0.3)
-            canvas.text(x + 11, y - 0.5, str(expert), size=12, weight=700, fill=INK if counts else FAINT, anchor="middle")
+            canvas.circle(
+                (x + 11, y - 5),
+                11,
+                fill=SHADES[expert],
+                stroke=INK,
+                stroke_width=0.8,
+                opacity=1 if counts else 0.3,
+            )
+            canvas.text(
+                x + 11,
+                y - 0.5,
+                str(expert),
+                size=12,
+                weight=700,
+                fill=INK if counts else FAINT,
+                anchor="middle",
+            )
             canvas.text(x + 28, y, f"{gate:.2f}", size=13, fill=INK if counts else FAINT)
 
 
@@ -72,9 +88,20 @@ def _draw_pairs(canvas: Canvas, pairs_EE: Tensor) -> None:
         for second in range(NUM_EXPERTS):
             count, x, y = int(pairs_EE[first, second]), 478 + second * 44, 126 + first * 44
             fill = BLUE if count else "#FFFFFF"
-            canvas.rect(x, y, 40, 40, radius=5, fill=fill, stroke=EDGE, opacity=None if not count else min(1.0, 0.45 + 0.2 * count))
+            canvas.rect(
+                x,
+                y,
+                40,
+                40,
+                radius=5,
+                fill=fill,
+                stroke=EDGE,
+                opacity=None if not count else min(1.0, 0.45 + 0.2 * count),
+            )
             if first != second:
-                canvas.text(x + 20, y + 25, str(count), size=14, fill="#FFFFFF" if count else FAINT, anchor="middle")
+                canvas.text(
+                    x + 20, y + 25, str(count), size=14, fill="#FFFFFF" if count else FAINT, anchor="middle"
+                )
     canvas.lines(478, 322, ("symmetric;", "the diagonal stays empty"), size=12, fill=MUTED)
 
 
@@ -88,4 +115,10 @@ def _draw_sums(canvas: Canvas, keys_ED: Tensor, tokens_TD: Tensor, statistics: R
             x, y = disk.at(mean_D)
             canvas.line([disk.at(keys_ED[expert]), (x, y)], stroke=SHADES[expert], width=1.2, dash="3 4")
             canvas.circle((x, y), 4.5, stroke=SHADES[expert], stroke_width=2)
-    canvas.lines(684, 358, ("dot: key; ring: mean of the queries", "that chose it, where attraction leads"), size=12, fill=MUTED)
+    canvas.lines(
+        684,
+        358,
+        ("dot: key; ring: mean of the queries", "that chose it, where attraction leads"),
+        size=12,
+        fill=MUTED,
+    )

@@ -25,7 +25,8 @@ def draw() -> Canvas:
         960,
         420,
         "Step cap: a limit on how far a key goes in one step",
-        f"One key, 1,536 queries a step, 60 steps of attraction and norm; a small dot every step. Cap: {CAP}.",
+        "One key, 1,536 queries a step, 60 steps of attraction and norm; a small dot every step. Cap: "
+        f"{CAP}.",
     )
     chart = Chart(
         canvas,
@@ -41,7 +42,10 @@ def draw() -> Canvas:
         name_up="distance moved (log scale)",
         log=True,
     )
-    for x, caption, cap, shade, colour in ((32, "no cap", None, ORANGE, VERMILION), (340, f"cap {CAP}", CAP, SKY, BLUE)):
+    for x, caption, cap, shade, colour in (
+        (32, "no cap", None, ORANGE, VERMILION),
+        (340, f"cap {CAP}", CAP, SKY, BLUE),
+    ):
         way = _run(cap)
         disk = Disk(canvas, x, 92, 288, caption=caption)
         disk.queries(_tokens()[:60], radius=2.2)

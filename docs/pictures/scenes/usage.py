@@ -1,4 +1,5 @@
-"""Usage: an expert that is busy, forgotten and found again, as a moving average and as a sum; and what attraction makes of it."""
+"""Usage: an expert that is busy, forgotten and found again, as a moving average and as a sum; and what
+attraction makes of it."""
 
 from __future__ import annotations
 
@@ -26,13 +27,27 @@ def draw() -> Canvas:
         960,
         446,
         "Usage: how much an expert is chosen, and so how hard its key is to move",
-        f"An expert is chosen {CHOICES} times a step, then for 300 steps by nobody (shaded), then {CHOICES} times again.",
+        f"An expert is chosen {CHOICES} times a step, then for 300 steps by nobody (shaded), then {CHOICES} "
+        "times again.",
     )
-    axes: dict[str, Any] = {"across": (0, STEPS), "ticks_across": [0, 300, 600, 900], "name_across": "step", "log": True}
+    axes: dict[str, Any] = {
+        "across": (0, STEPS),
+        "ticks_across": [0, 300, 600, 900],
+        "name_across": "step",
+        "log": True,
+    }
     _shade(canvas, 84, 128, 380, 230)
     _shade(canvas, 540, 128, 380, 230)
     use = Chart(
-        canvas, 84, 128, 380, 230, up=(0.5, 50000), ticks_up=[1, 10, 100, 1000, 10000], name_up="usage u (log scale)", **axes
+        canvas,
+        84,
+        128,
+        380,
+        230,
+        up=(0.5, 50000),
+        ticks_up=[1, 10, 100, 1000, 10000],
+        name_up="usage u (log scale)",
+        **axes,
     )
     rate = Chart(
         canvas,

@@ -1,8 +1,8 @@
-"""Reading while addresses move and no gradient flows: adaptive evaluation, domain shift, continual learning, serving.
-The experts never change here; whatever else moves is bounded, and goes back to the bit."""
+"""Test-time adaptation of the keys, without gradients: adaptive evaluation, domain shift, continual learning.
+The experts never change; every other change is bounded and restored bit for bit."""
 
-from somelab.adapt.mode import Adaptation, adapting
-from somelab.adapt.score import Score
+from somelab.adapt.reading.mode import Adaptation, adapting
+from somelab.adapt.reading.score import Score
 from somelab.adapt.settings import AdaptationSettings
 
 __all__ = ["Adaptation", "AdaptationSettings", "Score", "adapting"]

@@ -1,4 +1,5 @@
-"""Which experts answer together: pair counts, what chance would give for the same use, and the pairs that stand out.
+"""Which experts are selected together: pair counts, their expectation by chance at equal usage, and the
+significant pairs.
 
 Shape letters: N tokens, K experts per token, E experts."""
 
@@ -11,26 +12,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROUNDS = 200
-"""Of fitting the expectation; an expert that every token uses needs most of them."""
+"""Iterations of the fit; an expert that every token selects needs most of them."""
 
 
 def pair_counts(experts_NK: NDArray[Any], num_experts: int) -> NDArray[np.float64]:
-    """C_ij: tokens that chose both i and j; C_ii: tokens that chose i."""
+    """C_ij: tokens that selected both i and j; C_ii: tokens that selected i."""
     count_EE = np.zeros((num_experts, num_experts))
     top_k = experts_NK.shape[1]
     for first in range(top_k):
         for second in range(top_k):
             codes = experts_NK[:, first].astype(np.int64) * num_experts + experts_NK[:, second]
             count_EE += np.bincount(codes, minlength=num_experts**2).reshape(num_experts, num_experts)
-    # A token's own slot meets itself once, which is the diagonal; two slots never hold the same expert.
+    # Each slot paired with itself is the diagonal; two slots of a token never hold the same expert.
     return count_EE
 
 
 def expected_counts(count_EE: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What C would be if experts were as busy as they are, but met by chance: e_ij = a_i a_j for i != j, with
+    """The expectation of C if experts kept their usage but were selected independently:
+    e_ij = a_i a_j for i != j, with
 
         sum_j e_ij = sum_j C_ij   for every i (over j != i)
-    An expert does not meet itself: without that, one that every token uses would seem to seek everyone's company."""
+    The diagonal is excluded: otherwise an expert that every token selects would seem to
+    co-occur with all others."""
     met_E = count_EE.sum(axis=1) - np.diag(count_EE)
     weight_E = met_E / math.sqrt(max(met_E.sum(), 1.0))
     for _ in range(ROUNDS):
@@ -42,10 +45,12 @@ def expected_counts(count_EE: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def companions(count_EE: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The graph of experts that meet more often than chance: w_ij = ln(C_ij / e_ij) where the excess stands out, else 0.
+    """The graph of experts selected together more often than by chance: w_ij = ln(C_ij / e_ij) where
+    significant, else 0.
 
-    It stands out where (C_ij - e_ij) / sqrt(max(e_ij, 1)) > 2 sqrt(ln P), P pairs. The largest of P normal draws is about
-    sqrt(2 ln P); the factor sqrt 2 above it is for the heavier tail of counts. A graph of chance alone so has no edges."""
+    Significant: (C_ij - e_ij) / sqrt(max(e_ij, 1)) > 2 sqrt(ln P), P pairs. The largest of P normal draws is
+    about sqrt(2 ln P); the factor sqrt 2 above it is for the heavier tail of counts. Independent experts give
+    a graph without edges."""
     num_experts = count_EE.shape[0]
     expected_EE = expected_counts(count_EE)
     excess_EE = (count_EE - expected_EE) / np.sqrt(np.maximum(expected_EE, 1.0))
@@ -57,6 +62,6 @@ def companions(count_EE: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def similarity(count_EE: NDArray[np.float64]) -> NDArray[np.float64]:
-    """C_ij / sqrt(C_ii C_jj): 1 where two experts always answer together."""
+    """C_ij / sqrt(C_ii C_jj): 1 if two experts are always selected together."""
     used_E = np.sqrt(np.maximum(np.diag(count_EE), 1.0))
     return count_EE / np.outer(used_E, used_E)

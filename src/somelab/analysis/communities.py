@@ -1,7 +1,8 @@
-"""Communities of a weighted graph by modularity, found the Louvain way, small and always the same.
+"""Communities of a weighted graph by modularity, by a small, deterministic Louvain method.
 
     Q = 1/2m sum_ij (w_ij - d_i d_j / 2m) [i and j together],   d_i = sum_j w_ij,   2m = sum_i d_i
-Nodes move one by one to the neighbouring community that raises Q most; communities then become the nodes of a smaller graph."""
+Nodes move one by one to the neighbouring community that raises Q most; communities then become the nodes
+of a smaller graph."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def modularity(weight: NDArray[np.float64], community: NDArray[np.int64]) -> flo
 
 
 def communities(weight: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The community of each node, numbered by their first node. A node without edges stands alone."""
+    """The community of each node, numbered by their first node. A node without edges is a community of
+    one."""
     membership = np.arange(len(weight))
     graph = weight.astype(np.float64)
     while True:
@@ -40,7 +42,7 @@ def communities(weight: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _moved(weight: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Let every node, the strongest first, join the community that raises Q most, until none wants to."""
+    """Move every node, strongest first, to the community that raises Q most, until none moves."""
     degree, total = weight.sum(axis=1), weight.sum()
     community = np.arange(len(weight))
     if not total:

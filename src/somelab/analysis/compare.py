@@ -1,4 +1,5 @@
-"""Runs side by side: which of them are equal but for the seed, and their figures with intervals over seeds."""
+"""Runs side by side: which of them are equal but for the random seed, and their figures with intervals over
+seeds."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from somelab.config import Config, digest, override
 from somelab.runs import RunFolder
 
 FREE = {"train.seed": 0, "data.source": "builtin"}
-"""What may differ within a group, and is blanked before comparing: the seed, and how the same data are called (their digest
-must agree)."""
+"""What may differ within a group and is cleared before comparing: the random seed, and the name of the data
+(their digests must agree)."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Spread:
 
 
 def likeness(config: Config, data_digest: str | None) -> str:
-    """Equal for runs that differ in nothing but the seed."""
+    """Equal for runs that differ only in the random seed."""
     return f"{digest(override(config, FREE))}/{data_digest}"
 
 
@@ -38,7 +39,7 @@ def likeness_of(run: RunFolder) -> str:
 
 
 def spread(values: Sequence[float | None]) -> Spread:
-    """Mean and 95 % interval of what is known and finite."""
+    """Mean and 95 % interval of the finite values."""
     known = [value for value in values if value is not None and math.isfinite(value)]
     if not known:
         return Spread(None, None, None, list(values))

@@ -1,7 +1,8 @@
-"""What sets a group apart: the words or classes that it meets more often than all tokens do.
+"""Distinctive words or classes of a group: those that are more frequent in it than in all tokens.
 
-    lift(w) = share of w in the group / share of w in all        weight(w) = count * ln lift, by which words are sorted
-The weight is the word's part of the divergence between the two: frequent and unusual, not rare and accidental."""
+    lift(w) = share of w in the group / share of w in all        weight(w) = count * ln lift
+Words are sorted by weight: the word's contribution to the divergence of the two distributions, so that rare
+words do not dominate."""
 
 from __future__ import annotations
 
@@ -23,8 +24,10 @@ class Use:
     lift: float
 
 
-def distinctive(group: Mapping[str, int], everything: Mapping[str, int], most: int, least_count: int = LEAST_COUNT) -> list[Use]:
-    """The words that set a group apart, the strongest first; equal ones by the alphabet.
+def distinctive(
+    group: Mapping[str, int], everything: Mapping[str, int], most: int, least_count: int = LEAST_COUNT
+) -> list[Use]:
+    """The distinctive words of a group, strongest first; ties in alphabetical order.
 
     >>> distinctive({"dog": 3, "the": 3}, {"dog": 3, "the": 9}, 5)
     [Use(word='dog', count=3, lift=2.0)]
@@ -32,7 +35,11 @@ def distinctive(group: Mapping[str, int], everything: Mapping[str, int], most: i
     total, in_all = sum(group.values()), sum(everything.values())
     if not total:
         return []
-    uses = [Use(word, count, count / total / (everything[word] / in_all)) for word, count in group.items() if count >= least_count]
+    uses = [
+        Use(word, count, count / total / (everything[word] / in_all))
+        for word, count in group.items()
+        if count >= least_count
+    ]
     uses = [use for use in uses if use.lift >= LEAST_LIFT]
     return sorted(uses, key=lambda use: (-use.count * math.log(use.lift), use.word))[:most]
 

@@ -1,8 +1,10 @@
-"""Normalised mutual information between two labellings of the same tokens, with what chance gives and an interval.
+"""Normalised mutual information between two labellings of the same tokens, with what chance gives and an
+interval.
 
-    I(X;Y) = sum p(x,y) ln p(x,y) / (p(x) p(y))        NMI = 2 I(X;Y) / (H(X) + H(Y)), 0 where either has no entropy
-Two baselines, since a router that merely tells words apart already shares information with their classes:
-tokens shuffled (nothing is left), and classes shuffled among words of like frequency (word forms are left, classes are not).
+    I(X;Y) = sum p(x,y) ln p(x,y) / (p(x) p(y))        NMI = 2 I(X;Y) / (H(X) + H(Y)), 0 if H(X) or H(Y) is 0
+Two baselines, since a router that merely distinguishes words already shares information with their classes:
+tokens shuffled (no information left), and classes shuffled among words of similar frequency (information
+about word forms left).
 Shape letters: N tokens, X groups, Y labels, A documents, W distinct (word, label) pairs."""
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ def nmi(table: NDArray[Any]) -> NDArray[np.float64]:
     of_x, of_y = _entropy(joint.sum(axis=-1)), _entropy(joint.sum(axis=-2))
     shared = of_x + of_y - _entropy(joint.reshape(*joint.shape[:-2], -1))
     total = of_x + of_y
-    # Rounding leaves entropies of 1e-16 where there is one group; those are none.
+    # Rounding leaves entropies of 1e-16 for a single group; they count as 0.
     known = np.minimum(of_x, of_y) > 1e-12
     return np.where(known, np.clip(2 * shared / np.where(known, total, 1.0), 0.0, 1.0), 0.0)
 
@@ -85,7 +87,9 @@ class _Tokens:
         return self.group_N * self.num_labels + self.label_N
 
     def table(self, labels: NDArray[Any]) -> NDArray[Any]:
-        cells = np.bincount(self.group_N * self.num_labels + labels, minlength=self.num_groups * self.num_labels)
+        cells = np.bincount(
+            self.group_N * self.num_labels + labels, minlength=self.num_groups * self.num_labels
+        )
         return cells.reshape(self.num_groups, self.num_labels)
 
 
@@ -101,11 +105,13 @@ def information(
 ) -> Information | None:
     """NMI of a token's group and its label; None where there are fewer than two tokens.
 
-    Interval: documents drawn anew with replacement, since tokens of one text are no independent witnesses; the quantiles are
-    centred on the value, because resampling alone raises an NMI."""
+    Interval: documents drawn anew with replacement, since tokens of one text are not independent; the
+    quantiles are centred on the value, because resampling alone raises an NMI."""
     if len(groups) < 2:
         return None
-    tokens = _Tokens(*(np.unique(np.asarray(part), return_inverse=True)[1] for part in (groups, labels, words, documents)))
+    tokens = _Tokens(
+        *(np.unique(np.asarray(part), return_inverse=True)[1] for part in (groups, labels, words, documents))
+    )
     rng = np.random.default_rng(seed)
     value = float(nmi(tokens.table(tokens.label_N)))
     shuffled = np.array([nmi(tokens.table(rng.permutation(tokens.label_N))) for _ in range(num_permutations)])
@@ -136,8 +142,11 @@ def information(
     )
 
 
-def _shuffled_by_word(tokens: _Tokens, num_permutations: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """NMI with labels exchanged among words. A form that has two classes is two words, each with its own tokens."""
+def _shuffled_by_word(
+    tokens: _Tokens, num_permutations: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """NMI with labels exchanged among words. A form that has two classes is two words, each with its own
+    tokens."""
     pair_N = tokens.word_N * tokens.num_labels + tokens.label_N
     pairs, pair_N = np.unique(pair_N, return_inverse=True)
     label_W = pairs % tokens.num_labels
@@ -160,7 +169,9 @@ def _resampled(tokens: _Tokens, num_resamplings: int, rng: np.random.Generator) 
     cells_AC = np.zeros((num_documents, tokens.num_groups * tokens.num_labels), dtype=np.float32)
     np.add.at(cells_AC, (tokens.document_N, tokens.cell_N), 1.0)
     found = np.empty(num_resamplings)
-    for draw in range(num_resamplings):  # one at a time: all draws of a large table would not fit in memory
-        times_A = np.bincount(rng.integers(num_documents, size=num_documents), minlength=num_documents).astype(np.float32)
+    for draw in range(num_resamplings):  # one at a time: all draws of a large table may not fit in memory
+        times_A = np.bincount(
+            rng.integers(num_documents, size=num_documents), minlength=num_documents
+        ).astype(np.float32)
         found[draw] = nmi((times_A @ cells_AC).reshape(shape))
     return found

@@ -1,5 +1,5 @@
-"""Means and 95 % intervals over seeds, and over differences that are paired by seed.
-Student's t in full: with three seeds its quantile is 4.3, and the 1.96 of the normal law would halve every interval."""
+"""Means and 95 % intervals over random seeds, and over differences that are paired by seed. With Student's t:
+for three seeds its quantile is 4.3, where the normal distribution's 1.96 would be too narrow."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class Interval:
 
     mean: float
     low: float
-    """Minus infinity where one seed alone says nothing about the spread."""
+    """Minus infinity if there is only one seed, which gives no spread."""
     high: float
     num: int
-    """How many values the mean is of."""
+    """Number of values."""
 
     @property
     def half_width(self) -> float:
@@ -50,7 +50,7 @@ def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interva
 
 
 def paired(values: Sequence[float], base: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """The interval of value minus base, seed by seed: what both share with a seed drops out."""
+    """The interval of value minus base, paired by seed."""
     return interval([value - other for value, other in zip(values, base, strict=True)], confidence)
 
 
@@ -83,7 +83,8 @@ def t_probability(t: float, freedom: int) -> float:
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:
-    """The regularised incomplete beta function I_x(a, b), by its continued fraction (Abramowitz and Stegun 26.5.8)."""
+    """The regularised incomplete beta function I_x(a, b), by its continued fraction (Abramowitz and Stegun
+    26.5.8)."""
     if x in (0.0, 1.0):
         return x
     if x > (a + 1) / (a + b + 2):  # the fraction converges fast below this; above it, the mirrored one does
@@ -93,7 +94,7 @@ def incomplete_beta(x: float, a: float, b: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """1 + d_1/(1 + d_2/(1 + ...)), from the inside out; 300 terms settle every case that seeds can ask for."""
+    """1 + d_1/(1 + d_2/(1 + ...)), from the inside out; 300 terms suffice for all cases here."""
     value = 1.0
     for term in range(300, 0, -1):
         m = term // 2

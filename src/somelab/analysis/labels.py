@@ -1,5 +1,6 @@
-"""Word classes for a text: the truth in the built-in corpus, a tagger where one is installed, else a partial word list.
-Each way says what its labels are worth; nothing is labelled in silence."""
+"""Word classes for a text: exact in the built-in corpus, by a tagger if one is installed, else from a partial
+word list. The built-in corpus also has roles. Each labeller has a note on its quality, which is always
+shown."""
 
 from __future__ import annotations
 
@@ -33,10 +34,15 @@ UNIVERSAL = {
     "PUNCT": WordClass.PUNCTUATION,
     ".": WordClass.PUNCTUATION,
 }
-BUILTIN_NOTE = "word classes are the truth: the grammar of the built-in corpus wrote every word with its class"
+# A verb is an action or a state, a number a quantity. For these the class does not determine the role.
+ROLE_OPEN = (WordClass.NOUN, WordClass.PROPER_NOUN, WordClass.PRONOUN)
+BUILTIN_NOTE = (
+    "word classes are exact: the grammar of the built-in corpus generated every word with its class"
+)
 LEXICON_NOTE = (
-    "word classes are partial: no tagger is installed (spaCy with an English pipeline, or NLTK with its perceptron tagger), so "
-    "only words with a single class in the built-in corpus' word list are labelled, by form and not by context"
+    "word classes are partial: no tagger is installed (spaCy with an English pipeline, or NLTK with its "
+    "perceptron tagger), so only words with a single class in the built-in corpus' word list are labelled, "
+    "by form and not by context"
 )
 
 
@@ -50,16 +56,16 @@ class Labeller:
 
 
 def builtin_spans(document: Document) -> list[Span]:
-    """The words of a built-in document with the classes that its grammar gave them."""
-    byte = byte_offsets(document.text)
-    return [
-        Span(byte[word.start], byte[word.end], document.text[word.start : word.end], word.word_class.value)
-        for word in document.words
-    ]
+    """The words of a built-in document with the classes and roles that its grammar gave them."""
+    byte, spans = byte_offsets(document.text), list[Span]()
+    for start, end, word_class, role in document.words:
+        known_role = role.value if word_class in ROLE_OPEN else None
+        spans.append(Span(byte[start], byte[end], document.text[start:end], word_class.value, known_role))
+    return spans
 
 
 def best_labeller() -> Labeller:
-    """The best that this machine has for text without labels of its own."""
+    """The best labeller on this machine for text without labels."""
     for find in (_spacy, _nltk):
         if (found := find()) is not None:
             return found
@@ -72,7 +78,7 @@ def lexicon_spans(text: str) -> list[Span]:
 
 
 def lexicon_class(word: str) -> str | None:
-    """The one class of a form; None where it is unknown or can be several.
+    """The one class of a form; None if it is unknown or ambiguous.
 
     >>> lexicon_class("dog"), lexicon_class("7"), lexicon_class("that")
     ('noun', 'number', None)
@@ -102,7 +108,7 @@ def _spacy() -> Labeller | None:
         words = [word for word in read(text) if not word.is_space]
         return [Span(byte[w.idx], byte[w.idx + len(w.text)], w.text, _universal(w.pos_)) for w in words]
 
-    return Labeller("tagger", f"word classes are the guess of spaCy's {pipelines[0]}", label)
+    return Labeller("tagger", f"word classes are predicted by spaCy's {pipelines[0]}", label)
 
 
 def _nltk() -> Labeller | None:
@@ -116,9 +122,11 @@ def _nltk() -> Labeller | None:
     def label(text: str) -> list[Span]:
         spans = spans_of(text)
         tagged: Sequence[tuple[str, str]] = nltk.pos_tag([span.text for span in spans], tagset="universal")
-        return [span._replace(word_class=_universal(tag)) for span, (_, tag) in zip(spans, tagged, strict=True)]
+        return [
+            span._replace(word_class=_universal(tag)) for span, (_, tag) in zip(spans, tagged, strict=True)
+        ]
 
-    return Labeller("tagger", "word classes are the guess of NLTK's perceptron tagger", label)
+    return Labeller("tagger", "word classes are predicted by NLTK's perceptron tagger", label)
 
 
 def _universal(tag: str) -> str | None:

@@ -1,8 +1,9 @@
-"""Maps of a layer's keys over training in one frame for all times, so that points move and do not jump.
+"""Maps of a layer's keys over training in one common projection, so that points move continuously.
 
-PCA is fitted once to the keys of all snapshots. t-SNE and UMAP embed keys of several times together, starting from that PCA; what
-is beyond their budget of points is placed among its nearest neighbours. Results of the slow two are kept in somelab's cache.
-Shape letters: F frames, E experts, D model width, P = F * E points, A anchors (points that are embedded)."""
+PCA is fitted once to the keys of all snapshots. t-SNE and UMAP embed keys of several times together, starting
+from that PCA; points beyond their budget are interpolated from their nearest neighbours. Results of these two
+are cached. Shape letters: F frames, E experts, D model width, P = F * E points, A anchors (points that are
+embedded)."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from somelab.disk import atomic
-from somelab.disk.cache import cache_root
+from somelab.disk.built_once import cache_root
 from somelab.errors import ConfigError, SomelabError, nearest
 
 METHODS = ("pca", "tsne", "umap")
@@ -27,12 +28,12 @@ PACKAGES = {"tsne": "scikit-learn", "umap": "umap-learn"}
 MOST_ANCHORS = 2048
 NEIGHBOURS = 5
 VERSION = 1
-"""Raised when the same keys would be placed otherwise; part of the name in the cache."""
+"""Increased when the method changes; part of the name in the cache."""
 
 
 @dataclass(frozen=True)
 class KeyPlaces:
-    """Where each key is at each time."""
+    """The place of each key at each time."""
 
     method: str
     place_FE2: NDArray[np.float32]
@@ -40,11 +41,11 @@ class KeyPlaces:
 
 
 class MapError(SomelabError):
-    """A map that cannot be made here, and why."""
+    """A map that cannot be computed, and why."""
 
 
 def parse_methods(text: str) -> tuple[str, ...]:
-    """Names with commas between them, checked; in the usual order."""
+    """Comma-separated names, checked; in the usual order."""
     names = [name.strip().lower().replace("-", "") for name in text.split(",") if name.strip()]
     for name in names:
         if name not in METHODS:
@@ -55,7 +56,7 @@ def parse_methods(text: str) -> tuple[str, ...]:
 
 
 def unavailable(method: str) -> str | None:
-    """Why a method cannot be used on this machine; None where it can."""
+    """Why a method cannot be used on this machine, or None."""
     package = PACKAGES.get(method)
     if package is None:
         return None
@@ -66,7 +67,9 @@ def unavailable(method: str) -> str | None:
     return None
 
 
-def key_map(keys_FED: NDArray[Any], method: str, *, seed: int = 0, cache_dir: Path | None = None) -> KeyPlaces:
+def key_map(
+    keys_FED: NDArray[Any], method: str, *, seed: int = 0, cache_dir: Path | None = None
+) -> KeyPlaces:
     """The places of all keys at all times by one method."""
     if (reason := unavailable(method)) is not None:
         raise MapError(reason)
@@ -74,7 +77,11 @@ def key_map(keys_FED: NDArray[Any], method: str, *, seed: int = 0, cache_dir: Pa
         raise MapError("some keys are not finite: the run has diverged")
     places_FE2, explained = pca(keys_FED)
     if method == "pca":
-        return KeyPlaces(method, places_FE2, f"PCA of the keys of all snapshots; {explained:.0%} of their variance is in the plane")
+        return KeyPlaces(
+            method,
+            places_FE2,
+            f"PCA of the keys of all snapshots; {explained:.0%} of their variance is in the plane",
+        )
     anchors = choose_anchors(keys_FED)
     embed = {"tsne": _tsne, "umap": _umap}[method]
 
@@ -93,14 +100,16 @@ def key_map(keys_FED: NDArray[Any], method: str, *, seed: int = 0, cache_dir: Pa
     some = "the keys" if len(anchors) == num_points else f"{len(anchors):,} of the {num_points:,} keys"
     note = f"{title} of {some} of all snapshots together, started from their PCA"
     if len(anchors) < num_points:
-        note += f"; each of the rest stands among its {NEIGHBOURS} nearest"
+        note += f"; each of the rest is placed among its {NEIGHBOURS} nearest"
     return KeyPlaces(method, found, note)
 
 
 def pca(keys_FED: NDArray[Any]) -> tuple[NDArray[np.float32], float]:
-    """The two directions in which the keys of all frames vary most, and the share of the variance that they hold.
+    """The two directions in which the keys of all frames vary most, and the share of the variance that they
+    hold.
 
-    The sign of a direction is free; it is chosen so that its largest entry is positive, and two runs of this give one picture."""
+    The sign of a direction is free; it is chosen so that its largest entry is positive, which makes the
+    result deterministic."""
     points_PD = keys_FED.reshape(-1, keys_FED.shape[2]).astype(np.float64)
     centred_PD = points_PD - points_PD.mean(axis=0)
     variance, direction_DD = np.linalg.eigh(centred_PD.T @ centred_PD)
@@ -115,8 +124,9 @@ def pca(keys_FED: NDArray[Any]) -> tuple[NDArray[np.float32], float]:
 
 
 def choose_anchors(keys_FED: NDArray[Any], budget: int = MOST_ANCHORS) -> NDArray[np.int64]:
-    """Numbers of the points to embed: whole frames, evenly spaced by how far the keys have moved rather than by time, the last
-    one always; where one frame alone is beyond the budget, every n-th expert of the first and the last."""
+    """Numbers of the points to embed: whole frames, evenly spaced by how far the keys have moved rather than
+    by time, the last one always; where one frame alone is beyond the budget, every n-th expert of the first
+    and the last."""
     num_frames, num_experts = keys_FED.shape[:2]
     num_chosen = min(num_frames, max(2, budget // num_experts))
     if num_frames * num_experts <= budget:
@@ -130,8 +140,11 @@ def choose_anchors(keys_FED: NDArray[Any], budget: int = MOST_ANCHORS) -> NDArra
     return np.concatenate([frame * num_experts + experts for frame in sorted(frames)])
 
 
-def place_rest(points_PD: NDArray[Any], anchors: NDArray[np.int64], embedded_A2: NDArray[Any]) -> NDArray[np.float32]:
-    """Every point among its nearest anchors, weighted by 1 / distance; an anchor stays where it was embedded."""
+def place_rest(
+    points_PD: NDArray[Any], anchors: NDArray[np.int64], embedded_A2: NDArray[Any]
+) -> NDArray[np.float32]:
+    """Every point among its nearest anchors, weighted by 1 / distance; an anchor stays where it was
+    embedded."""
     placed_P2 = np.empty((len(points_PD), 2), dtype=np.float32)
     anchor_AD = points_PD[anchors].astype(np.float32)
     square_A = (anchor_AD**2).sum(axis=1)
@@ -141,7 +154,9 @@ def place_rest(points_PD: NDArray[Any], anchors: NDArray[np.int64], embedded_A2:
         distance = np.maximum((block**2).sum(axis=1)[:, None] + square_A - 2 * block @ anchor_AD.T, 0.0)
         near = np.argpartition(distance, num_near - 1, axis=1)[:, :num_near]
         weight = 1.0 / (np.sqrt(np.take_along_axis(distance, near, axis=1)) + 1e-6)
-        placed_P2[first : first + 1024] = (embedded_A2[near] * weight[..., None]).sum(axis=1) / weight.sum(axis=1, keepdims=True)
+        placed_P2[first : first + 1024] = (embedded_A2[near] * weight[..., None]).sum(axis=1) / weight.sum(
+            axis=1, keepdims=True
+        )
     placed_P2[anchors] = embedded_A2
     return placed_P2
 
@@ -151,7 +166,7 @@ def _tsne(points_AD: NDArray[Any], start_A2: NDArray[Any], seed: int) -> NDArray
 
     spread = float(start_A2[:, 0].std()) or 1.0
     perplexity = min(30.0, (len(points_AD) - 1) / 3)
-    # Large starts freeze t-SNE: its own PCA start has a spread of 1e-4 too.
+    # t-SNE needs a small initial spread; its own PCA initialisation also has 1e-4.
     settings: dict[str, Any] = {"init": start_A2 / spread * 1e-4, "perplexity": perplexity, "max_iter": 500}
     maker: Any = TSNE(**settings, random_state=seed, n_jobs=1)
     return maker.fit_transform(points_AD).astype(np.float32)
@@ -159,14 +174,20 @@ def _tsne(points_AD: NDArray[Any], start_A2: NDArray[Any], seed: int) -> NDArray
 
 def _umap(points_AD: NDArray[Any], start_A2: NDArray[Any], seed: int) -> NDArray[np.float32]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a fixed seed means one thread, which is what is wanted
+        warnings.simplefilter("ignore")  # a fixed random seed means one thread, which is intended
         from umap import UMAP  # pyright: ignore[reportMissingImports]
 
         extent = float(np.abs(start_A2).max()) or 1.0
-        noise = np.random.default_rng(seed).normal(scale=1e-3, size=start_A2.shape)  # fused keys start at one point otherwise
+        # Otherwise fused keys start at one point.
+        noise = np.random.default_rng(seed).normal(scale=1e-3, size=start_A2.shape)
         start = (10 * start_A2 / extent + noise).astype(np.float32)
         neighbours = min(15, len(points_AD) - 1)
-        settings: dict[str, Any] = {"init": start, "n_neighbors": neighbours, "min_dist": 0.1, "n_epochs": 200}
+        settings: dict[str, Any] = {
+            "init": start,
+            "n_neighbors": neighbours,
+            "min_dist": 0.1,
+            "n_epochs": 200,
+        }
         maker: Any = UMAP(**settings, random_state=seed, n_jobs=1)
         return np.asarray(maker.fit_transform(points_AD), dtype=np.float32)
 
@@ -178,7 +199,7 @@ def _digest(keys_FED: NDArray[Any], *parts: str) -> str:
 
 
 def _cached(path: Path, make: Callable[[], NDArray[np.float32]]) -> NDArray[np.float32]:
-    """What `make` gives, kept in a file. A file that cannot be read is made anew."""
+    """The result of `make`, cached in a file. An unreadable file is computed again."""
     try:
         return np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError):
@@ -205,6 +226,6 @@ def nearest_keys(keys_ED: NDArray[Any], number: int) -> NDArray[np.int64]:
 
 
 def available(methods: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Those that this machine can make, and for the others the reason."""
+    """The maps that this machine can compute, and the reason for each other one."""
     reasons = {method: reason for method in methods if (reason := unavailable(method)) is not None}
     return [method for method in methods if method not in reasons], reasons

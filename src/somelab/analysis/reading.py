@@ -1,6 +1,8 @@
-"""A checkpoint reads its validation text once: which experts took each token in each layer, and which word the token is of.
+"""Routing of the validation text by a checkpoint: the experts of each token in each layer, and the word of
+the token.
 
-Shape letters: B texts, T tokens of one text, N tokens in all, L routed layers, K experts per token, E experts."""
+Shape letters: B texts, T tokens of one text, N tokens in all, L routed layers, K experts per token, E
+experts."""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ BATCH_TOKENS = 4096
 
 
 class ReadingError(SomelabError):
-    """A text that cannot be read, or that is not the run's."""
+    """A text that cannot be used, or that is not the run's."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,10 @@ class Reading:
     """Of each token, in small letters; None for white space."""
     classes: list[str | None]
     """Of each token."""
+    roles: list[str | None]
+    """Of each token, where labels have them: the role of nouns, names and pronouns in their sentence."""
     ends_word_N: NDArray[np.bool_]
-    """Tokens that are the last of their word: there the model has read all of it."""
+    """Tokens that are the last of their word."""
     labels: LabelSource
     labels_note: str
     step: int
@@ -68,7 +72,9 @@ class Reading:
         return len(self.words)
 
 
-def read_validation(trained: TrainedModel, max_tokens: int, progress: Callable[[str], None] | None = None) -> Reading:
+def read_validation(
+    trained: TrainedModel, max_tokens: int, progress: Callable[[str], None] | None = None
+) -> Reading:
     """Read the first documents of the run's validation text, up to `max_tokens` tokens."""
     source, note, documents = labelled_documents(trained.config)
     texts: list[Text] = []
@@ -89,21 +95,31 @@ def read_validation(trained: TrainedModel, max_tokens: int, progress: Callable[[
     return reading_of(trained, texts, source, note)
 
 
-def labelled_documents(config: Config) -> tuple[LabelSource, str, Iterator[tuple[str, Callable[[], list[Span]]]]]:
-    """Where labels are from, what they are worth, and the validation documents, each with a function that labels it."""
+def labelled_documents(
+    config: Config,
+) -> tuple[LabelSource, str, Iterator[tuple[str, Callable[[], list[Span]]]]]:
+    """The labeller, its note on quality, and the validation documents, each with a function that labels
+    it."""
     word = config.data.source.strip()
     name, _, kinds = word.partition(":")
     if name == "builtin":
         chosen = [kind.strip() for kind in kinds.split(",")] if kinds else None
-        written = islice(corpus.documents(BUILTIN_SEEDS["val"], chosen), config.data.val_subset_size or BUILTIN_SIZES["val"])
-        return "builtin", BUILTIN_NOTE, ((made.text, lambda made=made: builtin_spans(made)) for made in written)
+        written = islice(
+            corpus.documents(BUILTIN_SEEDS["val"], chosen),
+            config.data.val_subset_size or BUILTIN_SIZES["val"],
+        )
+        return (
+            "builtin",
+            BUILTIN_NOTE,
+            ((made.text, lambda made=made: builtin_spans(made)) for made in written),
+        )
     labeller = best_labeller()
     read = open_source(config.data).val()
     return labeller.source, labeller.note, ((text, lambda text=text: labeller.label(text)) for text in read)
 
 
 def reading_of(trained: TrainedModel, texts: Sequence[Text], labels: LabelSource, note: str) -> Reading:
-    """What the model does with these texts."""
+    """The routing of these texts."""
     texts = [text for text in texts if text.tokens]
     layers, experts_LNK, gates_LNK = route(trained.model, [text.tokens for text in texts])
     owners = [(text.spans[owner] if owner is not None else None) for text in texts for owner in text.owners]
@@ -121,6 +137,7 @@ def reading_of(trained: TrainedModel, texts: Sequence[Text], labels: LabelSource
         gates_LNK=gates_LNK,
         words=[owner.text.lower() if owner else None for owner in owners],
         classes=[owner.word_class if owner else None for owner in owners],
+        roles=[owner.role if owner else None for owner in owners],
         ends_word_N=np.array(ends, dtype=np.bool_),
         labels=labels,
         labels_note=note,
@@ -130,7 +147,8 @@ def reading_of(trained: TrainedModel, texts: Sequence[Text], labels: LabelSource
 
 @torch.no_grad()
 def route(model: Decoder, texts: Sequence[Sequence[int]]) -> tuple[list[int], NDArray[Any], NDArray[Any]]:
-    """Numbers of the routed layers, and experts and gates [L, N, K] of all texts end to end. The model is left as it was."""
+    """Numbers of the routed layers, and experts and gates [L, N, K] of all texts end to end. The model is not
+    changed."""
     was_training, device = model.training, next(model.parameters()).device
     model.eval()
     layers: list[int] = []
@@ -142,13 +160,20 @@ def route(model: Decoder, texts: Sequence[Sequence[int]]) -> tuple[list[int], ND
             tokens_BT = torch.tensor([[*row, *[PAD_ID] * (width - len(row))] for row in rows], device=device)
             is_text_BT = torch.tensor([[t < len(row) for t in range(width)] for row in rows], device=device)
             routings = model(tokens_BT, hidden_only=True).routings
-            chosen = [(layer, choice) for layer, choice in enumerate(routings) if choice is not None]
+            chosen = [(layer, selection) for layer, selection in enumerate(routings) if selection is not None]
             if not chosen:
-                raise ReadingError("this model routes nothing, so that there are no experts to follow")
+                raise ReadingError("this model has no routed layers")
             layers = [layer for layer, _ in chosen]
             kept = is_text_BT.reshape(-1)
-            experts.append(torch.stack([choice.indices_TK[kept] for _, choice in chosen]).to(torch.int32).cpu().numpy())
-            gates.append(torch.stack([choice.gates_TK[kept] for _, choice in chosen]).float().cpu().numpy())
+            experts.append(
+                torch.stack([selection.indices_TK[kept] for _, selection in chosen])
+                .to(torch.int32)
+                .cpu()
+                .numpy()
+            )
+            gates.append(
+                torch.stack([selection.gates_TK[kept] for _, selection in chosen]).float().cpu().numpy()
+            )
     finally:
         model.train(was_training)
     return layers, *_strongest_first(np.concatenate(experts, axis=1), np.concatenate(gates, axis=1))
@@ -156,11 +181,13 @@ def route(model: Decoder, texts: Sequence[Sequence[int]]) -> tuple[list[int], ND
 
 def _strongest_first(experts_LNK: NDArray[Any], gates_LNK: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     order_LNK = np.argsort(-gates_LNK, axis=2, kind="stable")
-    return np.take_along_axis(experts_LNK, order_LNK, axis=2), np.take_along_axis(gates_LNK, order_LNK, axis=2)
+    return np.take_along_axis(experts_LNK, order_LNK, axis=2), np.take_along_axis(
+        gates_LNK, order_LNK, axis=2
+    )
 
 
 def _batches(texts: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
-    """Texts in their order, a few at a time. Padding stands behind a text, where causal attention does not see it."""
+    """Texts in their order, a few at a time. Padding comes after a text, so causal attention ignores it."""
     batch: list[Sequence[int]] = []
     for text in texts:
         if batch and (len(batch) + 1) * max(len(text), *map(len, batch)) > BATCH_TOKENS:
@@ -172,8 +199,11 @@ def _batches(texts: Sequence[Sequence[int]]) -> Iterator[list[Sequence[int]]]:
 
 
 def _check_first(trained: TrainedModel, text: str) -> None:
-    """The run's samples begin with its first validation document: if this one begins otherwise, the data have changed."""
+    """The run's samples begin with its first validation document: if this one differs, the data have
+    changed."""
     sample = next(iter(trained.run.records("samples")), None)
     if sample is not None and not text.startswith(str(sample.get("prompt", "")).rstrip("\ufffd")):
         source = trained.config.data.source
-        raise ReadingError(f"data.source = {source!r}: its validation text is not the one that the run was trained with")
+        raise ReadingError(
+            f"data.source = {source!r}: its validation text is not the one that the run was trained with"
+        )

@@ -1,4 +1,4 @@
-"""Key snapshots of a run folder as arrays over time: the raw material of maps, usage histograms and drift.
+"""Key snapshots of a run folder as arrays over time: the input of maps, usage histograms and drift.
 
 Shape letters: F frames (snapshots), E experts, D model width."""
 
@@ -20,7 +20,7 @@ FLOAT = np.float32
 
 
 class SnapshotError(SomelabError):
-    """A snapshot that is not what training wrote."""
+    """A damaged snapshot."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,10 @@ class LayerHistory:
     steps: list[int]
     keys_FED: NDArray[np.float32]
     usage_FE: NDArray[np.float32]
-    """Moving average of choices per step."""
+    """Moving average of selections per step."""
     mass_FE: NDArray[np.float32]
     born_FE: NDArray[np.int32]
-    """Step at which each key was born; grows where one is reborn."""
+    """Step at which each key was last respawned; -1 if never."""
 
     @property
     def num_experts(self) -> int:
@@ -41,7 +41,7 @@ class LayerHistory:
 
 
 def snapshot_files(run: RunFolder) -> dict[int, Path]:
-    """Snapshots by step. Names of other files, such as those still being written, are passed over."""
+    """Snapshots by step. Other files, such as those still being written, are skipped."""
     if not run.keys.is_dir():
         return {}
     found = ((NAME.fullmatch(path.name), path) for path in run.keys.iterdir())
@@ -49,7 +49,7 @@ def snapshot_files(run: RunFolder) -> dict[int, Path]:
 
 
 def read_history(run: RunFolder) -> list[LayerHistory]:
-    """Every layer over all snapshots; none where the run took none."""
+    """Every layer over all snapshots; empty if the run has none."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -60,14 +60,18 @@ def read_history(run: RunFolder) -> list[LayerHistory]:
         except FileNotFoundError:
             continue  # a resumed run has just removed what came after its checkpoint
         except (SafetensorError, OSError, ValueError) as error:
-            raise SnapshotError(f"{path}: is damaged ({_first_line(error)}); remove it, the others can be read") from None
+            raise SnapshotError(
+                f"{path}: is damaged ({_first_line(error)}); remove it, the others can be read"
+            ) from None
     if not frames:
         return []
     num_layers = sum(name.endswith(".keys") for name in next(iter(frames.values())))
     try:
         return [_layer(frames, layer) for layer in range(num_layers)]
     except (KeyError, ValueError) as error:
-        raise SnapshotError(f"{run.keys}: snapshots do not fit together ({_first_line(error)}); remove the odd one") from None
+        raise SnapshotError(
+            f"{run.keys}: snapshots do not fit together ({_first_line(error)}); remove the odd one"
+        ) from None
 
 
 def _layer(frames: dict[int, dict[str, NDArray[Any]]], layer: int) -> LayerHistory:
@@ -75,7 +79,11 @@ def _layer(frames: dict[int, dict[str, NDArray[Any]]], layer: int) -> LayerHisto
         return np.stack([frame[f"{layer}.{name}"] for frame in frames.values()]).astype(dtype)
 
     return LayerHistory(
-        list(frames), over_time("keys", FLOAT), over_time("usage", FLOAT), over_time("mass", FLOAT), over_time("born", np.int32)
+        list(frames),
+        over_time("keys", FLOAT),
+        over_time("usage", FLOAT),
+        over_time("mass", FLOAT),
+        over_time("born", np.int32),
     )
 
 

@@ -1,4 +1,5 @@
-"""Which experts each token of a text met in each layer: of generated samples, validation text, or a prompt typed in.
+"""The experts of each token of a text in each layer: of generated samples, validation text, or a prompt typed
+in.
 
 Shape letters: L routed layers, N tokens of the text, K experts per token."""
 
@@ -29,9 +30,9 @@ class TextTrace:
     kind: str
     title: str
     step: int
-    """When the text was written."""
+    """The step at which the text was generated."""
     read_at_step: int
-    """Whose experts are shown."""
+    """The checkpoint whose routing is shown."""
     num_prompt_tokens: int
     tokens: list[str]
     classes: list[str | None]
@@ -41,18 +42,32 @@ class TextTrace:
 
 
 def sample_traces(trained: TrainedModel, most: int = MOST_SAMPLES) -> list[TextTrace]:
-    """The run's samples, evenly chosen over training and the last always, as the checkpoint at hand reads them now."""
+    """The run's samples, evenly chosen over training and the last always, as routed by the given
+    checkpoint."""
     records = [record for record in trained.run.records("samples") if record.get("tokens")]
     if not records:
         return []
-    places = sorted({round(i * (len(records) - 1) / max(1, most - 1)) for i in range(most)}) if len(records) > 1 else [0]
+    places = (
+        sorted({round(i * (len(records) - 1) / max(1, most - 1)) for i in range(most)})
+        if len(records) > 1
+        else [0]
+    )
     traces: list[TextTrace] = []
     for place in reversed(places):
         record = records[place]
         tokens = [int(token) for token in record["tokens"] if int(token) != END_OF_TEXT_ID]
         length = len(trained.tokenizer.encode(str(record.get("prompt", ""))))
         title = f"sample of step {record['step']:,}"
-        traces.append(_trace(trained, tokens, kind="sample", title=title, step=int(record["step"]), num_prompt_tokens=length))
+        traces.append(
+            _trace(
+                trained,
+                tokens,
+                kind="sample",
+                title=title,
+                step=int(record["step"]),
+                num_prompt_tokens=length,
+            )
+        )
     return traces
 
 
@@ -75,7 +90,7 @@ def validation_traces(trained: TrainedModel, reading: Reading, most: int = 2) ->
 def prompt_trace(
     trained: TrainedModel, prompt: str, *, max_new_tokens: int = 60, temperature: float = 0.8, seed: int = 0
 ) -> TextTrace:
-    """Continue a prompt and follow every token."""
+    """Continue a prompt and trace every token."""
     tokens = trained.tokenizer.encode(prompt)
     if not tokens:
         raise ConfigError("prompt", prompt, "is empty", "give at least one character")
@@ -94,7 +109,7 @@ def prompt_trace(
 
 
 def token_texts(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[str]:
-    """The text of each token by itself; one that is part of a character shows as U+FFFD."""
+    """The text of each token alone; one that is part of a character shows as U+FFFD."""
     return [tokenizer.bytes_of_token(token).decode("utf-8", errors="replace") for token in tokens]
 
 
@@ -130,7 +145,8 @@ def _trace(
 
 
 def _lexicon_labels(tokenizer: Tokenizer, tokens: Sequence[int]) -> tuple[list[Span], list[int | None]]:
-    """Labels for text without any of its own. Cut characters do not match their bytes any more: such a text stays unlabelled."""
+    """Labels for unlabelled text. Text with cut characters no longer matches its bytes and stays
+    unlabelled."""
     content = b"".join(tokenizer.bytes_of_token(token) for token in tokens)
     text = content.decode("utf-8", errors="replace")
     if text.encode() != content:

@@ -1,5 +1,5 @@
-"""Which word each token belongs to: byte-level tokens laid over words, by the bytes that they share.
-All offsets are UTF-8 bytes, since a token may end inside a character."""
+"""Which word each token belongs to: byte-level tokens aligned to words by shared bytes. All offsets are UTF-8
+bytes, since a token may end inside a character."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
 
 
 class Span(NamedTuple):
-    """A word of a text: bytes `start` to `end`, what it reads, and its class where that is known."""
+    """A word of a text: bytes `start` to `end`, its text, and its class and role if known."""
 
     start: int
     end: int
     text: str
     word_class: str | None = None
+    role: str | None = None
+    """Only of words whose class does not determine it."""
 
 
 def spans_of(text: str) -> list[Span]:
@@ -37,7 +39,8 @@ def byte_offsets(text: str) -> list[int]:
 
 
 def words_of_tokens(tokenizer: Tokenizer, tokens: Sequence[int], spans: Sequence[Span]) -> list[int | None]:
-    """For each token of a text the number of the word that holds most of its bytes (the first of equals); None for white space.
+    """For each token of a text the number of the word that holds most of its bytes (the first of equals);
+    None for white space.
 
     `spans` are in order and do not overlap; `tokens` may be only the beginning of the text."""
     owners: list[int | None] = []

@@ -1,2 +1,2 @@
-"""What is claimed about speed and memory, measured: ours, the notebooks' way, a dense block and peers, in one run.
-`suite.BENCHES` lists the benchmarks; `somelab bench` runs them."""
+"""Benchmarks of speed and memory: somelab, the published notebooks, a dense block and other libraries, in one
+run. `suite.BENCHES` lists the benchmarks; `somelab bench` runs them."""

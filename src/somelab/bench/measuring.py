@@ -1,5 +1,5 @@
-"""Time several ways of doing one thing, interleaved: each repetition runs every contender once, so that whatever else the
-machine does falls on all of them alike. Medians and quartiles over the repetitions are what is reported."""
+"""Interleaved timing of several implementations: each repetition runs every contender once, so that other
+load on the machine affects all of them. Reports medians and quartiles over the repetitions."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ LONGEST_NOTE = 160
 
 @dataclass(frozen=True)
 class Contender:
-    """One way of doing it. `before` runs ahead of each repetition and is not timed."""
+    """One implementation. `before` runs ahead of each repetition and is not timed."""
 
     name: str
     run: Callable[[], Any]
     before: Callable[[], Any] | None = None
     warm_up: Callable[[], Any] | None = None
-    """Runs once at the start; None: `run` itself. For what is long and made of many equal parts, a few of them will do."""
+    """Runs once at the start; None: `run` itself. A long run of equal parts may use a few of them."""
     may_fail: bool = False
-    """Other people's code and optional engines: what they raise is reported in their row and ends nothing."""
+    """Foreign code and optional engines: their exceptions are reported in their row."""
 
 
 @dataclass(frozen=True)
 class Timing:
-    """The seconds of every repetition, and what is said of them."""
+    """The seconds of every repetition, and their statistics."""
 
     seconds: tuple[float, ...]
 
@@ -52,7 +52,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Measured:
-    """Timings by name; a contender that failed is in `problems` instead, with what it said."""
+    """Timings by name; a contender that failed is in `problems` instead, with its message."""
 
     timings: dict[str, Timing]
     problems: dict[str, str]
@@ -66,14 +66,16 @@ def measure(
 ) -> Measured:
     """Warm every contender up, then time all of them `repetitions` times, in turn.
 
-    When `budget` seconds are over no further repetition begins, but three are made in any case. Each repetition begins with
-    another contender: none is always the one behind the slowest."""
+    When `budget` seconds are over no further repetition begins, but three are made in any case. Each
+    repetition begins with another contender, so that none always follows the slowest."""
     assert len({contender.name for contender in contenders}) == len(contenders)
     running, problems = list[Contender](), dict[str, str]()
     started = clock()
     for contender in contenders:
         try:
-            _once(contender if contender.warm_up is None else replace(contender, run=contender.warm_up), clock)
+            _once(
+                contender if contender.warm_up is None else replace(contender, run=contender.warm_up), clock
+            )
             running.append(contender)
         except Exception as error:
             if not contender.may_fail:
@@ -81,7 +83,7 @@ def measure(
             problems[contender.name] = one_line(error)
     seconds: dict[str, list[float]] = {contender.name: [] for contender in running}
     was_enabled = gc.isenabled()
-    gc.disable()  # a collection would fall on whoever runs at that moment
+    gc.disable()  # a collection would distort one contender's time
     try:
         for repetition in range(repetitions):
             if repetition >= LEAST_REPETITIONS and clock() - started > budget:
@@ -97,7 +99,7 @@ def measure(
 
 
 def one_line(error: Exception) -> str:
-    """What an error says, short enough for a table."""
+    """An error message, short enough for a table."""
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return text if len(text) <= LONGEST_NOTE else f"{text[: LONGEST_NOTE - 1]}…"
 

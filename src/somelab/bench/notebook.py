@@ -1,8 +1,10 @@
-"""The way the published notebooks do it, as a reference to measure against: one module an expert, tokens sorted and split, a
-loop over experts, and keys moved slot by slot with a gather of every query and key. Autograd does all of backward.
+"""The implementation of the published notebooks, as a reference: one module per expert, tokens sorted and
+split, a loop over experts, and keys moved slot by slot with a gather of every query and key. Autograd does
+all of backward.
 
-Written from SPEC sections 2 and 3 (v1 to v4): forward equals `SomeLayer`, and keys move alike to first order in alpha.
-Shape letters: T tokens, D model width, F expert hidden width, E experts, K experts per token, N tokens of one expert."""
+Written from the equations of the reports (v1 to v4): forward equals `SomeLayer`, and keys move alike to first
+order in alpha. Shape letters: T tokens, D model width, F expert hidden width, E experts, K experts per token,
+N tokens of one expert."""
 
 from __future__ import annotations
 
@@ -15,6 +17,7 @@ from torch.nn import functional as F
 
 from somelab.config import Config
 from somelab.core.dispatch import ExpertWeights
+from somelab.core.experts import DenseExperts
 from somelab.core.layer import SomeLayer
 from somelab.core.router import Router
 from somelab.errors import ConfigError
@@ -23,7 +26,7 @@ REMEDY = "choose a preset of series A to C, such as a1"
 
 
 class NotebookExpert(nn.Module):
-    """expert(x) = W_up gelu(W_down x + b_down) + b_up. Its frozen weights lie in the pool's own memory: no copy."""
+    """expert(x) = W_up gelu(W_down x + b_down) + b_up. Its frozen weights are views of the pool's memory."""
 
     def __init__(self, weights: ExpertWeights, expert: int) -> None:
         super().__init__()
@@ -37,11 +40,13 @@ class NotebookExpert(nn.Module):
 
 
 class NotebookExperts(nn.Module):
-    """Sort the token-expert pairs, split them, ask one expert after another, add up."""
+    """Sort the token-expert pairs, split them, compute one expert after another, add up."""
 
     def __init__(self, weights: ExpertWeights) -> None:
         super().__init__()
-        self.experts = nn.ModuleList(NotebookExpert(weights, expert) for expert in range(weights.down_EFD.shape[0]))
+        self.experts = nn.ModuleList(
+            NotebookExpert(weights, expert) for expert in range(weights.down_EFD.shape[0])
+        )
 
     def forward(self, x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor) -> Tensor:
         chosen = indices_TK.reshape(-1)
@@ -49,15 +54,18 @@ class NotebookExperts(nn.Module):
         tokens = order // indices_TK.shape[1]
         sizes: list[int] = torch.bincount(chosen, minlength=len(self.experts)).tolist()
         blocks = x_TD[tokens].split(sizes)
-        answers = torch.cat([expert(block) for expert, block in zip(self.experts, blocks, strict=True) if len(block)])
-        gated = answers * gates_TK.reshape(-1)[order, None]
+        outputs = torch.cat(
+            [expert(block) for expert, block in zip(self.experts, blocks, strict=True) if len(block)]
+        )
+        gated = outputs * gates_TK.reshape(-1)[order, None]
         return torch.zeros_like(x_TD).index_add(0, tokens, gated.to(x_TD.dtype))
 
 
 class NotebookLayer(nn.Module):
-    """A SoME layer done the notebooks' way: it shares the experts' memory and has its own copy of all that changes.
+    """A SoME layer as in the published notebooks: it shares the experts' memory and has its own copy of
+    everything that changes.
 
-    Forward notes queries and choices; `move_keys_` then moves the keys. All tokens count."""
+    Forward records queries and selections; `move_keys_` then moves the keys. All tokens count."""
 
     keys_ED: Tensor
     usage_E: Tensor
@@ -67,6 +75,7 @@ class NotebookLayer(nn.Module):
         store = layer.keystore
         self.router, self.gravity, self.top_k = layer.router.config, store.config, layer.router.top_k
         self.query_network = _query_network(layer.router)
+        assert isinstance(layer.experts, DenseExperts)
         self.experts = NotebookExperts(layer.experts.weights())
         self.register_buffer("keys_ED", store.keys_ED.detach().clone())
         self.register_buffer("usage_E", store.usage_E.clone())
@@ -88,7 +97,8 @@ class NotebookLayer(nn.Module):
 
     @torch.no_grad()
     def move_keys_(self) -> None:
-        """Usage, attraction, peer-pull, norm, decay, after an optimizer step: a slot, or a pair of slots, at a time."""
+        """Usage, attraction, peer-pull, norm, decay, after an optimizer step: a slot, or a pair of slots, at
+        a time."""
         assert self.seen is not None
         queries_TD, indices_TK = self.seen
         settings, keys_ED, usage_E = self.gravity, self.keys_ED, self.usage_E
@@ -125,20 +135,24 @@ class NotebookLayer(nn.Module):
 
 
 def check_notebook_can(config: Config, name: str) -> None:
-    """Refuse a configuration that the notebooks of v1 to v4 did not have: the comparison would not be of like with like."""
+    """Raise for a configuration that the notebooks of v1 to v4 do not support: it could not be compared."""
     check_has_experts(config, name)
     if (missing := notebook_lacks(config)) is not None:
-        raise ConfigError("preset", name, f"the notebooks' way that is measured beside it has no such {missing}", REMEDY)
+        raise ConfigError(
+            "preset", name, f"the published notebooks, which it is compared with, have no {missing}", REMEDY
+        )
 
 
 def check_has_experts(config: Config, name: str) -> None:
-    """Refuse a baseline without a SoME layer."""
+    """Raise for a baseline without a SoME layer."""
     if config.model.feed_forward != "some":
-        raise ConfigError("preset", name, f"its feed-forward block is {config.model.feed_forward}, not a SoME layer", REMEDY)
+        raise ConfigError(
+            "preset", name, f"its feed-forward block is {config.model.feed_forward}, not a SoME layer", REMEDY
+        )
 
 
 def notebook_lacks(config: Config) -> str | None:
-    """The first setting that the notebooks' layer does not know; None: it can do all of it."""
+    """The first setting that the notebooks' layer does not support, or None."""
     gravity, router = config.gravity, config.router
     strange = {
         "experts.trainability": config.experts.trainability != "frozen",

@@ -1,7 +1,9 @@
-"""Mixtures of experts that others publish on PyPI, given the same tokens, routing, type and size, and frozen like ours.
-Their experts have three matrices (gated units), so the hidden width is cut to two thirds: the same active parameters.
+"""Mixture-of-experts libraries from PyPI, given the same tokens, routing, type and size, and frozen like
+ours. Their experts have three matrices (gated units), so the hidden width is cut to two thirds: the same
+active parameters.
 
-Shape letters: T tokens, D model width, E experts, K experts per token, B groups, N tokens of a group, H their hidden width."""
+Shape letters: T tokens, D model width, E experts, K experts per token, B groups, N tokens of a group, H their
+hidden width."""
 
 from __future__ import annotations
 
@@ -14,8 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from somelab.bench.expert_pass import Entrant, Load, Pass
 from somelab.bench.settings import Shape
+from somelab.bench.suites.expert_pass import Entrant, Load, Pass
 from somelab.errors import SomelabError
 
 PACKAGES = ("transformers", "st-moe-pytorch")
@@ -28,21 +30,22 @@ MOST_COPIED = 4_000_000_000
 
 
 class NotMeasured(SomelabError):
-    """Why a peer has no number here."""
+    """Why a library could not be measured."""
 
 
 def peers(dtype: torch.dtype) -> list[Entrant]:
-    """All of them, installed or not; one that cannot be measured says so when it is prepared."""
+    """All of them, installed or not; one that cannot be measured raises when it is prepared."""
     return [*_mixtral(dtype), _st_moe(dtype)]
 
 
 def hidden_width(d_ffn: int) -> int:
-    """Two thirds of a plain expert's width, to the nearest multiple of 16: their products need aligned rows."""
+    """Two thirds of a plain expert's width, to the nearest multiple of 16: their products need aligned
+    rows."""
     return max(WIDTH_MULTIPLE, round(d_ffn * 2 / 3 / WIDTH_MULTIPLE) * WIDTH_MULTIPLE)
 
 
 def installed(package: str) -> str | None:
-    """The version of a package, None where it is missing."""
+    """The version of a package, None if it is missing."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -57,17 +60,26 @@ def _mixtral(dtype: torch.dtype) -> list[Entrant]:
     try:
         known = import_module("transformers.integrations.moe").ALL_EXPERTS_FUNCTIONS.valid_keys()
     except (ImportError, AttributeError) as error:
-        return [_missing("transformers Mixtral", f"transformers {here} has no choice of experts' back ends ({error})")]
-    weights = dict[Shape, dict[str, Tensor]]()  # all back ends work on one set
+        return [
+            _missing(
+                "transformers Mixtral",
+                f"transformers {here} has no selectable back ends for experts ({error})",
+            )
+        ]
+    weights = dict[Shape, dict[str, Tensor]]()  # one set for all back ends
 
     def entrant(backend: str) -> Entrant:
         note = f"transformers {here}; SwiGLU without biases, frozen"
-        return Entrant(f"Mixtral {backend}", "peer", note, lambda load: _mixtral_pass(load, backend, dtype, weights))
+        return Entrant(
+            f"Mixtral {backend}", "peer", note, lambda load: _mixtral_pass(load, backend, dtype, weights)
+        )
 
     return [entrant(backend) for backend in sorted({"eager", *known})]
 
 
-def _mixtral_pass(load: Load, backend: str, dtype: torch.dtype, weights: dict[Shape, dict[str, Tensor]]) -> Pass:
+def _mixtral_pass(
+    load: Load, backend: str, dtype: torch.dtype, weights: dict[Shape, dict[str, Tensor]]
+) -> Pass:
     shape = load.shape
     if backend in CUDA_ONLY and not torch.cuda.is_available():
         raise NotMeasured("needs CUDA")
@@ -75,9 +87,13 @@ def _mixtral_pass(load: Load, backend: str, dtype: torch.dtype, weights: dict[Sh
     if backend == "batched_mm":
         copied = shape.num_tokens * shape.top_k * 3 * width * shape.d_model * dtype.itemsize
         if copied > MOST_COPIED:
-            raise NotMeasured(f"would copy an expert for every token and slot: {copied / 1e9:.0f} GB of weights")
+            raise NotMeasured(
+                f"would copy an expert for every token and slot: {copied / 1e9:.0f} GB of weights"
+            )
     experts = mixtral_experts(shape, backend, "silu", width)
-    held = weights.setdefault(shape, {name: _drawn(tensor, dtype) for name, tensor in experts.named_parameters()})
+    held = weights.setdefault(
+        shape, {name: _drawn(tensor, dtype) for name, tensor in experts.named_parameters()}
+    )
     for name, tensor in held.items():
         setattr(experts, name, tensor)
     return Pass(
@@ -120,9 +136,9 @@ def _st_moe(dtype: torch.dtype) -> Entrant:
 
 
 def st_moe_layer(shape: Shape, capacity: float = CAPACITY) -> Any:
-    """st-moe-pytorch's `MoE` of that size, in which no choice is dropped at random."""
+    """st-moe-pytorch's `MoE` of that size, without random dropping of selections."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pages about type hints that are going out of use
+        warnings.simplefilter("ignore")  # deprecation warnings about type hints
         return import_module("st_moe_pytorch").MoE(
             dim=shape.d_model,
             num_experts=shape.num_experts,
@@ -146,11 +162,14 @@ def _st_moe_pass(load: Load, layer: Any, dtype: torch.dtype) -> Pass:
         dropped = 1 - int((combine > 0).sum()) / load.indices_TK.numel()
         del combine
     width = int(shape.d_ffn * 2 / 3)
-    note = f"{_width_note(width, shape)}; groups of {group}, capacity {CAPACITY} x the even share: {dropped:.1%} of choices dropped"
+    note = (
+        f"{_width_note(width, shape)}; groups of {group}, capacity {CAPACITY} x the even share: "
+        f"{dropped:.1%} of selections dropped"
+    )
 
     def forward() -> Tensor:
         layer.gate.to_gates = logits
-        # Its one-hot tables are fp32 whatever it is given; autocast is how it is run in bf16.
+        # Its one-hot tables are always fp32; autocast runs it in bf16.
         with torch.autocast("cpu", dtype, enabled=dtype != torch.float32):
             return layer(x_BND).outputs
 
@@ -160,7 +179,7 @@ def _st_moe_pass(load: Load, layer: Any, dtype: torch.dtype) -> Pass:
 
 
 class GivenLogits(nn.Module):
-    """In the place of a gating network: scores from which exactly the given routing follows."""
+    """Replaces the gating network: scores that produce exactly the given routing."""
 
     def __init__(self, load: Load, group: int) -> None:
         super().__init__()
@@ -174,7 +193,9 @@ class GivenLogits(nn.Module):
 
 def _drawn(like: Tensor, dtype: torch.dtype) -> nn.Parameter:
     bound = like.shape[-1] ** -0.5
-    weight = torch.empty(like.shape).uniform_(-bound, bound, generator=torch.Generator().manual_seed(like.numel()))
+    weight = torch.empty(like.shape).uniform_(
+        -bound, bound, generator=torch.Generator().manual_seed(like.numel())
+    )
     return nn.Parameter(weight.to(dtype), requires_grad=False)
 
 

@@ -1,4 +1,5 @@
-"""Results as a page of Markdown: the machine, the bars, and for each benchmark its table and a chart of bars made of text."""
+"""Results as a page of Markdown: the machine, the bars, and for each benchmark its table and a chart of bars
+made of text."""
 
 from __future__ import annotations
 
@@ -12,11 +13,19 @@ FULL, PARTS = "█", " ▏▎▍▌▋▊▉"
 
 
 def markdown(run: dict[str, Any], results: Sequence[Result]) -> str:
-    """The whole page. `run` says how it came about: command, version, machine, load, bars."""
-    lines = ["# Benchmarks", "", f"Made by `{run['command']}` on {run['date']}, somelab {run['somelab']}.", ""]
+    """The whole page. `run`: command, version, machine, load, bars."""
+    lines = [
+        "# Benchmarks",
+        "",
+        f"Made by `{run['command']}` on {run['date']}, somelab {run['somelab']}.",
+        "",
+    ]
     lines += [
-        "Every contender takes its turn in each repetition, within one process and one run. Numbers are medians, with the",
-        "quartiles behind them. A ratio is the contender's time / our time: above 1, ours is faster.",
+        (
+            "Every contender runs in each repetition, within one process and one run. Numbers are medians, "
+            "with the"
+        ),
+        "quartiles after them. A ratio is the contender's time / our time: above 1, ours is faster.",
         "",
     ]
     if run["load"]["warning"]:
@@ -28,12 +37,15 @@ def markdown(run: dict[str, Any], results: Sequence[Result]) -> str:
 
 
 def section(result: Result) -> list[str]:
-    """One benchmark: what was measured, the table, the chart, the ratios, what to know."""
+    """One benchmark: settings, table, chart, ratios, notes."""
     settings = ", ".join(f"{name} {_plain(value)}" for name, value in result.settings.items())
     lines = [f"## {result.title} (`bench {result.bench}`)", "", f"{settings}.", ""]
     lines += table(
         ["case", "contender", "median", "quartiles", "ratio", "what differs"],
-        [[row.case, row.contender, shown(row), spread(row), times(row.ratio), remark(row)] for row in result.rows],
+        [
+            [row.case, row.contender, shown(row), spread(row), times(row.ratio), remark(row)]
+            for row in result.rows
+        ],
     )
     lines += ["", "```text", *chart(result.rows), "```", ""]
     measured = {**result.ratios, **result.figures}
@@ -51,12 +63,14 @@ def chart(rows: Sequence[Row]) -> list[str]:
             continue
         longest, width = max(row.median or 0.0 for row in drawn), max(len(row.contender) for row in drawn)
         lines += ["", case] if lines else [case]
-        lines += [f"  {row.contender:<{width}}  {bar(row.median or 0.0, longest)} {shown(row)}" for row in drawn]
+        lines += [
+            f"  {row.contender:<{width}}  {bar(row.median or 0.0, longest)} {shown(row)}" for row in drawn
+        ]
     return lines
 
 
 def bar(value: float, longest: float) -> str:
-    """A bar to the eighth of a character; never empty, so that something small is still seen."""
+    """A bar to an eighth of a character; never empty."""
     eighths = max(1, round(value / longest * CHART_WIDTH * 8)) if longest > 0 else 1
     return FULL * (eighths // 8) + PARTS[eighths % 8].strip()
 
@@ -96,42 +110,60 @@ def times(ratio: float | None) -> str:
 
 
 def remark(row: Row) -> str:
-    """What differs, how fast that is in tokens, or why there is no number."""
+    """Differences, tokens per second, or why there is no number."""
     if row.problem is not None:
         return row.problem
     parts = [row.note] if row.note else []
     parts += [
         f"{row.details[key]:,.0f} {name}"
-        for key, name in (("tokens_per_second", "tokens/s"), ("meaningful_tokens_per_second", "meaningful tokens/s"))
+        for key, name in (
+            ("tokens_per_second", "tokens/s"),
+            ("meaningful_tokens_per_second", "meaningful tokens/s"),
+        )
         if key in row.details
     ]
     if "difference" in row.details:
-        parts.append(f"answers differ by {row.details['difference']:.0e} at most")
+        parts.append(f"outputs differ by {row.details['difference']:.0e} at most")
     return "; ".join(parts)
 
 
 def _bars(run: dict[str, Any]) -> list[str]:
-    cells = [[bar["measure"], bar["bar"], bar["stretch"], bar["shown"], bar["verdict"]] for bar in run["bars"]]
+    cells = [
+        [bar["measure"], bar["bar"], bar["stretch"], bar["shown"], bar["verdict"]] for bar in run["bars"]
+    ]
     lines = table(["measure", "bar", "stretch", "here", ""], cells)
     if run["dtype"] == "fp32":
-        lines += ["", "The bars are stated for bf16 on hardware that multiplies it; this run computes in fp32."]
+        lines += [
+            "",
+            "The bars are stated for bf16 on hardware that multiplies it; this run computes in fp32.",
+        ]
     return lines
 
 
 def _machine(run: dict[str, Any]) -> list[str]:
     machine, load = run["machine"], run["load"]
     features = machine["features"]
-    known = ", ".join(f"{name} {'yes' if has else 'no'}" for name, has in features.items()) if features else "not known"
+    known = (
+        ", ".join(f"{name} {'yes' if has else 'no'}" for name, has in features.items())
+        if features
+        else "not known"
+    )
     rows = [
         ["processor", machine["processor"]],
         ["features", known],
         ["cores", f"{machine['cores']}, torch uses {machine['threads']} threads"],
         ["memory", f"{machine['memory'] / 1e9:.1f} GB" if machine["memory"] else "not known"],
         ["Python, torch", f"{machine['python']}, {machine['torch']}"],
-        ["peers", ", ".join(f"{name} {version or 'not installed'}" for name, version in machine["peers"].items())],
+        [
+            "peers",
+            ", ".join(f"{name} {version or 'not installed'}" for name, version in machine["peers"].items()),
+        ],
         ["load average before", _load(load["before"])],
         ["load average after", _load(load["after"])],
-        ["other processes used", "not known" if load["other_cores"] is None else f"{load['other_cores']:.2f} cores on average"],
+        [
+            "other processes used",
+            "not known" if load["other_cores"] is None else f"{load['other_cores']:.2f} cores on average",
+        ],
         ["took", f"{load['seconds']:.0f} s"],
     ]
     return table(["", ""], rows)

@@ -1,5 +1,5 @@
-"""What a benchmark hands back: rows of a table, ratios, and the figures that are held against the bars.
-A ratio is always other time / our time: 2 means that ours takes half as long."""
+"""The result of a benchmark: rows of a table, ratios, and the figures that are compared with the bars. A
+ratio is always other time / our time: 2 means that ours takes half as long."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Row:
     ratio: float | None = None
     """Its time / our time in the same case."""
     note: str = ""
-    """What it does differently, where it does."""
+    """Differences from ours, if any."""
     problem: str | None = None
     """Why there is no number."""
     details: dict[str, float] = field(default_factory=dict)
@@ -56,17 +56,33 @@ class Result:
         return asdict(self)
 
     def value(self, key: str) -> float | None:
-        """A ratio or figure by its key; None where it was not measured."""
+        """A ratio or figure by its key; None if it was not measured."""
         value = {**self.ratios, **self.figures}.get(key)
         return value if isinstance(value, float | int) else None
 
 
 def timed_row(
-    case: str, contender: str, kind: str, timing: Timing, *, note: str = "", details: dict[str, float] | None = None
+    case: str,
+    contender: str,
+    kind: str,
+    timing: Timing,
+    *,
+    note: str = "",
+    details: dict[str, float] | None = None,
 ) -> Row:
-    """A row from a timing; its ratio follows when all rows of the case are known."""
+    """A row from a timing; its ratio is added when all rows of the case are known."""
     low, high = timing.quartiles
-    return Row(case, contender, kind, timing.median, low, high, repetitions=len(timing.seconds), note=note, details=details or {})
+    return Row(
+        case,
+        contender,
+        kind,
+        timing.median,
+        low,
+        high,
+        repetitions=len(timing.seconds),
+        note=note,
+        details=details or {},
+    )
 
 
 def with_ratios(rows: Iterable[Row]) -> list[Row]:
@@ -74,11 +90,14 @@ def with_ratios(rows: Iterable[Row]) -> list[Row]:
     rows = list(rows)
     ours = {row.case: row.median for row in rows if row.kind == OURS}
     compared = [row.unit == "s" and row.kind != "part" for row in rows]
-    return [replace(row, ratio=ratio(row.median, ours.get(row.case))) if is_so else row for row, is_so in zip(rows, compared)]
+    return [
+        replace(row, ratio=ratio(row.median, ours.get(row.case))) if is_so else row
+        for row, is_so in zip(rows, compared)
+    ]
 
 
 def ratio(other: float | None, ours: float | None) -> float | None:
-    """other / ours; None where one of them is missing."""
+    """other / ours; None if one of them is missing."""
     return other / ours if other is not None and ours else None
 
 
@@ -87,7 +106,7 @@ def find(rows: Iterable[Row], case: str, contender: str) -> Row | None:
 
 
 def fastest(rows: Iterable[Row], case: str, kind: str) -> Row | None:
-    """The quickest row of a kind in a case; None where none has a number."""
+    """The quickest row of a kind in a case; None if none has a number."""
     timed = [row for row in rows if (row.case, row.kind) == (case, kind) and row.median is not None]
     return min(timed, key=lambda row: row.median or 0.0, default=None)
 

@@ -1,4 +1,4 @@
-"""Who goes where: routings of known shape, so that every contender carries the same load.
+"""Synthetic routings of known shape, the same for every contender.
 
 Shape letters: T tokens, E experts, K experts per token."""
 
@@ -12,10 +12,10 @@ ZIPF = 1.5
 
 
 def choices(pattern: str, num_tokens: int, num_experts: int, top_k: int, seed: int = 0) -> Tensor:
-    """indices_TK, K distinct experts a token. uniform: any, alike; skewed: the r-th favourite with weight r^-1.5 (Zipf);
-    collapsed: the same K for all."""
+    """indices_TK, K distinct experts a token. uniform: equally likely; skewed: the r-th most likely with
+    weight r^-1.5 (Zipf); collapsed: the same K for all."""
     rng = torch.Generator().manual_seed(seed)
-    order_E = torch.randperm(num_experts, generator=rng)  # the favourites are not the first ones
+    order_E = torch.randperm(num_experts, generator=rng)  # the likeliest are not the first ones
     if pattern == "collapsed":
         return order_E[:top_k].expand(num_tokens, top_k).contiguous()
     assert pattern in PATTERNS

@@ -1,4 +1,4 @@
-"""What is measured: the shapes, the type of number, how often. One object that every benchmark reads.
+"""Settings shared by all benchmarks: shapes, number type, repetitions.
 
 Shape letters: D model width, F expert hidden width, E experts, K experts per token, T tokens."""
 
@@ -11,14 +11,14 @@ from typing import Any, Literal
 import torch
 
 from somelab.config import Config, override, preset, scaled
-from somelab.train.precision import autocast, resolve
+from somelab.training.machine.precision import autocast, resolve
 
 CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of one layer and of what it is given."""
+    """The size of one layer and of its input."""
 
     d_model: int = 512
     d_ffn: int = 1024
@@ -28,9 +28,11 @@ class Shape:
 
     @property
     def frozen_flops(self) -> int:
-        """Floating-point operations of the products that a frozen pass cannot do without, forward and backward.
+        """Floating-point operations of the products that a frozen pass cannot do without, forward and
+        backward.
 
-        Forward has two products of T*K rows with D x F, backward two more (no gradient of a weight): 4 x 2*T*K*D*F."""
+        Forward has two products of T*K rows with D x F, backward two more (no gradient of a weight): 4 x
+        2*T*K*D*F."""
         return 4 * self.product_flops
 
     @property
@@ -39,7 +41,7 @@ class Shape:
 
     @property
     def active_parameters(self) -> int:
-        """Weights of the matrices that one token meets."""
+        """Weights of the matrices that one token uses."""
         return 2 * self.top_k * self.d_model * self.d_ffn
 
 
@@ -57,12 +59,13 @@ class Settings:
     quick: bool = False
     big: bool = False
     data: str | None = None
-    say: Callable[[str], None] = lambda doing: None
-    """Told what is being measured, while it is."""
+    announce: Callable[[str], None] = lambda doing: None
+    """Called with what is being measured."""
 
     @property
     def compute(self) -> torch.dtype:
-        """The type that matrices are multiplied in. auto: bf16 where the hardware multiplies it natively, else fp32."""
+        """The type that matrices are multiplied in. auto: bf16 where the hardware multiplies it natively,
+        else fp32."""
         return resolve(self.dtype, CPU)
 
     @property
@@ -71,14 +74,17 @@ class Settings:
 
     @property
     def storage(self) -> Literal["float32", "bfloat16"]:
-        """How frozen weights are kept where a layer alone is measured: in the type that is multiplied."""
+        """Storage type of frozen weights where a layer alone is measured: that of the products."""
         return "bfloat16" if self.compute == torch.bfloat16 else "float32"
 
     def shape(self) -> Shape:
         """One layer's: the default, or the preset's with as many tokens."""
         if self.preset is None:
             return QUICK_SHAPE if self.quick else Shape()
-        config, tokens = self.config(self.preset), QUICK_SHAPE.num_tokens if self.quick else Shape().num_tokens
+        config, tokens = (
+            self.config(self.preset),
+            QUICK_SHAPE.num_tokens if self.quick else Shape().num_tokens,
+        )
         experts = config.experts
         return Shape(config.model.d_model, experts.d_ffn, experts.num_experts, experts.top_k, tokens)
 
@@ -93,14 +99,14 @@ class Settings:
         return f"{self.preset or default}{' --scale micro' if self.quick else ''}"
 
     def times(self, usual: int) -> int:
-        """Repetitions: as asked, else as usual for the benchmark; two in a quick run."""
+        """Repetitions: as given, else the benchmark's default; two in a quick run."""
         return self.repetitions or (2 if self.quick else usual)
 
     def autocast(self) -> Any:
         return autocast(self.compute, CPU)
 
     def record(self, **more: Any) -> dict[str, Any]:
-        """What a reader must know to repeat it."""
+        """The settings needed to repeat it."""
         return {"dtype": self.compute_name, "quick": self.quick, "threads": torch.get_num_threads(), **more}
 
 

@@ -1,4 +1,5 @@
-"""Where a contender's time goes, by kind of operator: one more run of it, profiled and not timed. What explains a ratio."""
+"""Where a contender's time goes, by kind of operator: one more run of it, profiled and not timed, to explain
+a ratio."""
 
 from __future__ import annotations
 
@@ -8,12 +9,26 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 KINDS = {
-    "matrix products": ("aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::_grouped_mm", "mkldnn"),
+    "matrix products": (
+        "aten::mm",
+        "aten::addmm",
+        "aten::bmm",
+        "aten::baddbmm",
+        "aten::_grouped_mm",
+        "mkldnn",
+    ),
     "attention": ("aten::_scaled_dot_product", "aten::_flash_attention", "aten::_efficient_attention"),
     "gelu": ("aten::gelu",),
     "softmax over the vocabulary": ("aten::_log_softmax", "aten::logsumexp", "aten::_softmax"),
     "optimizer": ("aten::_fused_adam", "aten::_foreach"),
-    "gather, scatter, sort": ("aten::index", "aten::gather", "aten::scatter", "aten::sort", "aten::topk", "aten::bincount"),
+    "gather, scatter, sort": (
+        "aten::index",
+        "aten::gather",
+        "aten::scatter",
+        "aten::sort",
+        "aten::topk",
+        "aten::bincount",
+    ),
     "compiled kernels and the loop around them": ("_FrozenExperts",),
 }
 OTHER = "other passes over memory"
@@ -21,7 +36,8 @@ LEAST_SHARE = 0.01
 
 
 def shares(work: Callable[[], Any]) -> dict[str, float]:
-    """Shares of the profiled time by kind, the largest first. Kinds below a hundredth are part of the rest."""
+    """Shares of the profiled time by kind, the largest first. Kinds below a hundredth are part of the
+    rest."""
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")
     from torch.profiler import ProfilerActivity, profile
 
@@ -31,7 +47,7 @@ def shares(work: Callable[[], Any]) -> dict[str, float]:
 
 
 def shares_of(events: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """The same from names of operators and their own time."""
+    """The same from names of operators and their self time."""
     times: dict[str, float] = defaultdict(float)
     for name, own in events:
         times[kind_of(name)] += own

@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 
-from somelab.bench import generation, gravity, layer, memory, scaling, step
 from somelab.bench.results import Result
 from somelab.bench.settings import Settings
+from somelab.bench.suites import generation, gravity, layer, memory, scaling, step
 from somelab.native import load as load_native
 
 BENCHES: dict[str, Callable[[Settings], Result]] = {
@@ -21,7 +21,7 @@ BENCHES: dict[str, Callable[[Settings], Result]] = {
 
 
 def run(names: Sequence[str], settings: Settings) -> list[Result]:
-    """One after another; what one has allocated is gone before the next begins."""
+    """One after another; memory is freed before the next begins."""
     load_native()
     results = list[Result]()
     for name in names:

@@ -1,1 +1,2 @@
-"""The command: one file a verb, dispatched by main. Nothing heavy is imported before a verb needs it."""
+"""The command: one file per verb, dispatched by main. Heavy modules are imported only when a verb needs
+them."""

@@ -1,5 +1,5 @@
-"""From a command line to a verb's dataclass: positionals may stand anywhere, dotted settings go to the configuration,
-tyro converts the rest, and whatever is wrong becomes one SomelabError."""
+"""From a command line to a verb's dataclass: positionals may be anywhere, dotted settings go to the
+configuration, tyro converts the rest, and every error becomes one SomelabError."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ FRAME = "│╭╮╰╯─|+- "
 
 
 def parse_arguments(arguments_type: type[ArgumentsT], argv: Sequence[str], verb: str) -> ArgumentsT | None:
-    """The verb's arguments, or None where help was asked for and printed."""
+    """The verb's arguments, or None if help was requested and printed."""
     takes_settings = OVERRIDES in {field.name for field in dataclasses.fields(_as_dataclass(arguments_type))}
     if any(token in ("-h", "--help") for token in argv):
         _print_help(arguments_type, verb, takes_settings)
         return None
     rest, settings = split_overrides(argv)
     if settings and not takes_settings:
-        raise SomelabError(f"--{next(iter(settings))} is a setting, and {verb} works on no configuration; leave it out")
+        raise SomelabError(
+            f"--{next(iter(settings))} is a setting, and {verb} has no configuration; leave it out"
+        )
     arguments = _convert(arguments_type, _arranged(arguments_type, rest, verb), verb)
     return dataclasses.replace(_as_dataclass(arguments), **{OVERRIDES: settings}) if settings else arguments
 
@@ -47,7 +49,8 @@ def _as_dataclass(thing: Any) -> Any:
 
 
 def _arranged(arguments_type: type, argv: Sequence[str], verb: str) -> list[str]:
-    """Positionals first, then flags: tyro stops reading positionals at the first flag. Unknown flags end here."""
+    """Positionals first, then flags: tyro stops reading positionals at the first flag. Unknown flags raise
+    here."""
     is_switch = _flags(arguments_type)
     positionals: list[str] = []
     flags: list[str] = []
@@ -63,20 +66,24 @@ def _arranged(arguments_type: type, argv: Sequence[str], verb: str) -> list[str]
         name, equals, value = token.partition("=")
         name = name.replace("_", "-")
         if name not in is_switch:
-            raise SomelabError(f"{verb} has no flag {token.partition('=')[0]}; {_flag_remedy(name, list(is_switch))}")
+            raise SomelabError(
+                f"{verb} has no flag {token.partition('=')[0]}; {_flag_remedy(name, list(is_switch))}"
+            )
         if is_switch[name]:
             if equals:
-                raise SomelabError(f"{name} takes no value, not {value!r}; give {name} alone, or leave it out")
+                raise SomelabError(
+                    f"{name} takes no value, not {value!r}; give {name} alone, or leave it out"
+                )
             flags.append(name)
         elif equals:
             flags += [name, value]
         elif waiting and not waiting[0].startswith("--"):
             flags += [name, waiting.pop(0)]
         else:
-            raise SomelabError(f"{name} has no value; `somelab {verb} --help` says what it takes")
+            raise SomelabError(f"{name} has no value; see `somelab {verb} --help`")
     most = _most_positionals(arguments_type)
     if len(positionals) > most:
-        raise SomelabError(f"{verb} takes no {positionals[int(most)]!r}; `somelab {verb} --help` says what it takes")
+        raise SomelabError(f"{verb} takes no {positionals[int(most)]!r}; see `somelab {verb} --help`")
     return [*positionals, *flags]
 
 
@@ -98,7 +105,9 @@ def _positional_names(arguments_type: type) -> set[str]:
 
 def _most_positionals(arguments_type: type) -> float:
     hints = get_type_hints(arguments_type)
-    return sum(math.inf if get_origin(hints[name]) is tuple else 1 for name in _positional_names(arguments_type))
+    return sum(
+        math.inf if get_origin(hints[name]) is tuple else 1 for name in _positional_names(arguments_type)
+    )
 
 
 def _flag_remedy(name: str, known: list[str]) -> str:
@@ -107,7 +116,9 @@ def _flag_remedy(name: str, known: list[str]) -> str:
         return f"did you mean {close[0]}?"
     setting = unknown_remedy(name.lstrip("-"))
     if setting.startswith("did you mean "):
-        return re.sub(r"\w+(\.\w+)?(?=[ ?]|$)", lambda match: f"--{match[0]}" if match[1] else match[0], setting)
+        return re.sub(
+            r"\w+(\.\w+)?(?=[ ?]|$)", lambda match: f"--{match[0]}" if match[1] else match[0], setting
+        )
     return f"it has {', '.join(known)}"
 
 
@@ -115,9 +126,11 @@ def _convert(arguments_type: type[ArgumentsT], argv: list[str], verb: str) -> Ar
     errors = io.StringIO()
     try:
         with redirect_stderr(errors):
-            return tyro.cli(arguments_type, args=argv, prog=f"somelab {verb}", config=(tyro.conf.FlagCreatePairsOff,))
+            return tyro.cli(
+                arguments_type, args=argv, prog=f"somelab {verb}", config=(tyro.conf.FlagCreatePairsOff,)
+            )
     except SystemExit:
-        raise SomelabError(f"{_message(errors.getvalue())}; `somelab {verb} --help` says what it takes") from None
+        raise SomelabError(f"{_message(errors.getvalue())}; see `somelab {verb} --help`") from None
 
 
 def _message(framed: str) -> str:
@@ -125,7 +138,10 @@ def _message(framed: str) -> str:
     plain = re.sub(r"\x1b\[[0-9;]*m", "", framed)
     body = [line.strip("│| ") for line in plain.splitlines()[1:]]
     text = dropwhile(_is_frame, body)
-    return " ".join(takewhile(lambda line: not _is_frame(line), text)).rstrip(" .") or "these arguments cannot be read"
+    return (
+        " ".join(takewhile(lambda line: not _is_frame(line), text)).rstrip(" .")
+        or "these arguments cannot be read"
+    )
 
 
 def _is_frame(line: str) -> bool:
@@ -134,7 +150,9 @@ def _is_frame(line: str) -> bool:
 
 def _print_help(arguments_type: type, verb: str, takes_settings: bool) -> None:
     try:
-        tyro.cli(arguments_type, args=["--help"], prog=f"somelab {verb}", config=(tyro.conf.FlagCreatePairsOff,))
+        tyro.cli(
+            arguments_type, args=["--help"], prog=f"somelab {verb}", config=(tyro.conf.FlagCreatePairsOff,)
+        )
     except SystemExit:
         if takes_settings:
             print(f"\n{EPILOGUE}")

@@ -1,4 +1,5 @@
-"""Which configuration a verb works on: a preset or a YAML file, a scale, and dotted settings on top, in this order."""
+"""Which configuration a verb works on: a preset or a YAML file, a scale, and dotted settings on top, in this
+order."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from somelab.errors import SomelabError
 
 @dataclass(frozen=True)
 class Chosen:
-    """A resolved configuration, the preset that it started from, and what to call it."""
+    """A resolved configuration, the preset that it started from, and its label."""
 
     name: str
     preset: Preset | None
@@ -37,11 +38,15 @@ class Choice:
     overrides: tyro.conf.Suppress[dict[str, str]] = field(default_factory=dict)
 
     def resolve(self, name: str | None) -> Chosen:
-        """The configuration of the preset of that name, or of the file where that is given."""
+        """The configuration of the preset of that name, or of the file if that is given."""
         if name is not None and self.config is not None:
-            raise SomelabError(f"{name!r} and --config {self.config} name two configurations; leave one of them out")
+            raise SomelabError(
+                f"{name!r} and --config {self.config} name two configurations; leave one of them out"
+            )
         if name is None and self.config is None:
-            raise SomelabError("no configuration is named; give a preset (`somelab presets` lists them) or --config FILE")
+            raise SomelabError(
+                "no configuration is named; give a preset (`somelab presets` lists them) or --config FILE"
+            )
         if name is not None and name.endswith((".yaml", ".yml")):
             raise SomelabError(f"{name!r} is a file and not a preset; give it as --config {name}")
         if name is not None:

@@ -1,5 +1,5 @@
-"""The entry point: a table of verbs, the overview of them, and the one place where errors become a line and an exit code.
-Only the standard library is imported here, so that `somelab --help` answers at once."""
+"""The entry point: a table of verbs, the overview of them, and the one place where errors become a line and
+an exit code. Only the standard library is imported here, so that `somelab --help` is fast."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from somelab.errors import SomelabError, nearest
 
 @dataclass(frozen=True)
 class Verb:
-    """A module with a dataclass `Arguments` and a function `run(arguments)`, and how the overview presents it."""
+    """A module with a dataclass `Arguments` and a function `run(arguments)`, and how the overview presents
+    it."""
 
     module: str
     help: str
@@ -23,27 +24,57 @@ class Verb:
 
 
 VERBS: dict[str, Verb] = {
-    "presets": Verb("somelab.cli.presets", "list the presets: every run of the seeds, baselines, a demo", "configurations"),
-    "show": Verb("somelab.cli.show", "print a configuration as YAML, or explain every setting", "configurations"),
-    "params": Verb("somelab.cli.params", "count parameters, beside the figures that the seeds give", "configurations"),
-    "prepare": Verb("somelab.cli.prepare", "read text and lay its tokens down, ahead of training", "models"),
-    "train": Verb("somelab.cli.train", "train a model into a run folder", "models"),
-    "resume": Verb("somelab.cli.resume", "continue a run that was stopped or killed", "models"),
-    "eval": Verb("somelab.cli.evaluate", "measure a trained run: loss, bits per byte, every layer", "models"),
-    "generate": Verb("somelab.cli.generate", "continue a prompt, with the experts of each token", "models"),
-    "sweep": Verb("somelab.cli.sweep", "run a series of the seeds over several seeds, into one table", "experiments"),
-    "evidence": Verb("somelab.cli.evidence", "test the claims of the seeds, with a verdict and an interval each", "experiments"),
-    "report": Verb("somelab.cli.report", "write one page that shows runs from the inside, and figures for papers", "models"),
-    "serve": Verb("somelab.cli.serve", "show runs in a browser while they train", "models"),
-    "adapt": Verb("somelab.cli.adapt", "read other text while keys move, beside frozen ones", "models"),
-    "continual": Verb("somelab.cli.continual", "learn kinds of text one after another, and what is forgotten", "models"),
-    "doctor": Verb("somelab.cli.doctor", "say what this machine can do and what is missing", "this machine"),
-    "bench": Verb("somelab.cli.bench", "measure speed and memory, beside the notebooks' way and peers", "this machine"),
+    "presets": Verb(
+        "somelab.cli.about.presets",
+        "list the presets: every published run, baselines, a demo",
+        "configurations",
+    ),
+    "show": Verb(
+        "somelab.cli.about.show", "print a configuration as YAML, or explain every setting", "configurations"
+    ),
+    "params": Verb(
+        "somelab.cli.about.params", "count parameters, beside the published figures", "configurations"
+    ),
+    "prepare": Verb("somelab.cli.models.prepare", "tokenize text ahead of training", "models"),
+    "train": Verb("somelab.cli.models.train", "train a model into a run folder", "models"),
+    "resume": Verb("somelab.cli.models.resume", "continue a run that was stopped or killed", "models"),
+    "eval": Verb(
+        "somelab.cli.models.evaluate", "measure a trained run: loss, bits per byte, every layer", "models"
+    ),
+    "generate": Verb(
+        "somelab.cli.models.generate", "continue a prompt, with the experts of each token", "models"
+    ),
+    "sweep": Verb(
+        "somelab.cli.lab.sweep", "run a published series, each arm with several random seeds", "experiments"
+    ),
+    "evidence": Verb(
+        "somelab.cli.lab.evidence",
+        "test the claims of the reports, each with verdict and interval",
+        "experiments",
+    ),
+    "report": Verb(
+        "somelab.cli.models.report",
+        "write one page that shows runs from the inside, and figures for papers",
+        "models",
+    ),
+    "serve": Verb("somelab.cli.models.serve", "show runs in a browser while they train", "models"),
+    "adapt": Verb("somelab.cli.lab.adapt", "test-time adaptation: read other text while keys move", "models"),
+    "continual": Verb(
+        "somelab.cli.lab.continual", "learn kinds of text one after another, and what is forgotten", "models"
+    ),
+    "doctor": Verb(
+        "somelab.cli.about.doctor", "report what this machine can do and what is missing", "this machine"
+    ),
+    "bench": Verb(
+        "somelab.cli.lab.bench",
+        "measure speed and memory, compared with other implementations",
+        "this machine",
+    ),
 }
 
 EXAMPLES = (
-    ("somelab presets", "what there is to start from"),
-    ("somelab show a1 --scale mini", "one of them, made smaller"),
+    ("somelab presets", "list the presets"),
+    ("somelab show a1 --scale mini", "print one, scaled down"),
     ("somelab params a1 --experts.num-experts 128", "any setting can be given by its dotted name"),
 )
 
@@ -53,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
         code = _dispatch(argv)
-        sys.stdout.flush()  # a reader that has gone shows here, inside the try, and not when the interpreter ends
+        sys.stdout.flush()  # a closed pipe raises here, inside the try, and not at interpreter exit
         return code
     except SomelabError as error:
         print("somelab:", " ".join(str(error).split()), file=sys.stderr)
@@ -62,7 +93,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("somelab: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader (`| head -1`) has enough: no error. What is left in the buffer must not be tried again at exit.
+        # The reader (`| head -1`) has closed the pipe: no error. The buffer must not be flushed again at
+        # exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 

@@ -1,5 +1,6 @@
 """Dotted settings on a command line (`--experts.top-k 8`), taken out before the verb's own flags are read.
-They are only collected here; `somelab.config.override` reads and validates them, exactly as it does for files."""
+They are only collected here; `somelab.config.override` reads and validates them, exactly as it does for
+files."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ gravity.theta that of gravity.theta_percentile. `somelab show --fields` explains
 
 
 def split_overrides(argv: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """The arguments without the dotted settings, and those by name. The last of two alike counts.
+    """The arguments without the dotted settings, and those by name. Of two equal names the last counts.
 
     >>> split_overrides(["a1", "--experts.top-k", "8", "--train.compile", "--json"])
     (['a1', '--json'], {'experts.top-k': '8', 'train.compile': 'true'})
@@ -50,7 +51,8 @@ def split_overrides(argv: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def _is_value(token: str, field: Field | None) -> bool:
-    """Whether the token after a setting is its value. A switch (`--train.compile a1`) takes only a truth value."""
+    """Whether the token after a setting is its value. A switch (`--train.compile a1`) takes only a truth
+    value."""
     if field is not None and field.base is bool:
         return token in TRUTH
     return not token.startswith("-") or NUMBER.fullmatch(token) is not None

@@ -1,4 +1,4 @@
-"""How a run is summed up in a terminal: what came out, layer by layer, and what to type next."""
+"""The summary of a run in a terminal: results, layer by layer, and the next commands."""
 
 from __future__ import annotations
 
@@ -14,36 +14,40 @@ from somelab.cli.terminal import console, table
 
 if TYPE_CHECKING:
     from somelab.runs import RunFolder
-    from somelab.train.loop import Outcome
+    from somelab.training.loop import Outcome
 
-INTERRUPTED = 130  # as a shell has it for Ctrl-C
+INTERRUPTED = 130  # the shell's code for Ctrl-C
 FIGURES = (
-    ("val_loss", "nats per token that carries meaning", ".4f"),
+    ("val_loss", "nats per token, padding left out", ".4f"),
     ("val_ppl", "its exponential", ".2f"),
-    ("bits_per_byte", "compares across tokenizers", ".4f"),
-    ("seed_ppl", "padding counted, as v1-v4 of the seeds", ".2f"),
+    ("bits_per_byte", "comparable across tokenizers", ".4f"),
+    ("ppl_with_padding", "padding included, as in v1-v4 of the reports", ".2f"),
 )
 
 
 def progress_printer() -> Callable[[str, int], None]:
-    """Says what is being prepared, on stderr so that results can be piped: each kind of work once, then at every doubling."""
-    said: dict[str, int] = {}
+    """Reports progress of data preparation on stderr, so that results can be piped: each activity once, then
+    at every doubling."""
+    reported: dict[str, int] = {}
 
     def report(doing: str, num_documents: int) -> None:
-        if doing not in said or num_documents >= 2 * max(500, said[doing]):
-            said[doing] = num_documents
+        if doing not in reported or num_documents >= 2 * max(500, reported[doing]):
+            reported[doing] = num_documents
             print(f"{doing} ({num_documents:,} documents)" if num_documents else doing, file=sys.stderr)
 
     return report
 
 
 def conclude(run: RunFolder, outcome: Outcome) -> int:
-    """The end of `train` and `resume`: what came of it, and the exit code. A run that was stopped is no success to build on."""
+    """The end of `train` and `resume`: the result, and the exit code, which is not 0 for a run that was
+    stopped."""
     interrupted = outcome.reason == "interrupted"
     if outcome.is_first and interrupted:
         step = outcome.state.step
         path = shlex.quote(str(run.path))
-        console().print(f"stopped after step {step:,}; saved. Go on with: somelab resume {path}", soft_wrap=True)
+        console().print(
+            f"stopped after step {step:,}; saved. Continue with: somelab resume {path}", soft_wrap=True
+        )
     elif outcome.is_first:
         _print_end(run, outcome)
     return INTERRUPTED if interrupted else 0
@@ -64,7 +68,7 @@ def _print_end(run: RunFolder, outcome: Outcome) -> None:
 
 
 def print_evaluation(record: dict[str, Any]) -> None:
-    """The figures, a row per layer, and what is wrong in a sentence each."""
+    """The figures, a row per layer, and a sentence for each failure."""
     out = console()
     figures = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for name, meaning, form in FIGURES:

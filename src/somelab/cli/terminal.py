@@ -1,4 +1,5 @@
-"""Tables and text for people: as wide as the terminal, and never wrapped where the output goes to a file or a pipe."""
+"""Tables and text for people: as wide as the terminal, and never wrapped where the output goes to a file or a
+pipe."""
 
 from __future__ import annotations
 
@@ -16,22 +17,28 @@ PIPE_WIDTH = 1000
 
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Leave it to `main`, which ends quietly; rich would exit with 1."""
+        """Leave it to `main`, which exits without an error; rich would exit with 1."""
         raise BrokenPipeError
 
 
 def console() -> Console:
-    """Where tables are printed. Markup and highlighting are off: what is printed is what was given."""
+    """Where tables are printed. Markup and highlighting are off."""
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     return _Console(width=width, markup=False, highlight=False, emoji=False)
 
 
 def table(*columns: str, numbers: tuple[str, ...] = (), wrapped: tuple[str, ...] = ()) -> Table:
-    """An empty table; columns of numbers stand right, and only `wrapped` columns may take several lines."""
+    """An empty table; columns of numbers are right-aligned, and only `wrapped` columns may take several
+    lines."""
     made = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for name in columns:
-        overflow = "fold" if name in wrapped else "ellipsis"  # a number without its last digits must not look whole
-        made.add_column(name, justify="right" if name in numbers else "left", no_wrap=name not in wrapped, overflow=overflow)
+        overflow = "fold" if name in wrapped else "ellipsis"  # a number must not be cut without a mark
+        made.add_column(
+            name,
+            justify="right" if name in numbers else "left",
+            no_wrap=name not in wrapped,
+            overflow=overflow,
+        )
     return made
 
 
@@ -41,7 +48,7 @@ def headings(name: str, meaning: str) -> tuple[str, ...]:
 
 
 def entry(name: str, meaning: str) -> tuple[str | Text, ...]:
-    """A name and what it means: the one above the other in a terminal, which is narrow, else side by side."""
+    """A name and its meaning: stacked in a terminal, which is narrow, else side by side."""
     return (Text.assemble(name, (f"\n{meaning}", "dim")),) if sys.stdout.isatty() else (name, meaning)
 
 

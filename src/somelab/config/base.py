@@ -18,12 +18,18 @@ class Group(BaseModel):
     """One group of settings. A field's docstring is its help text, its documentation and its tooltip."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, validate_default=True, protected_namespaces=()
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        validate_default=True,
+        protected_namespaces=(),
     )
 
 
 def refuse(field: str, value: object, problem: str, remedy: str) -> NoReturn:
-    """Fail a validator with the three things a user needs. `field` is relative to the group."""
+    """Raise from a validator with value, problem and remedy. `field` is relative to the group."""
     raise PydanticCustomError(
-        "somelab", "{problem}; {remedy}", {"field": field, "value": value, "problem": problem, "remedy": remedy}
+        "somelab",
+        "{problem}; {remedy}",
+        {"field": field, "value": value, "problem": problem, "remedy": remedy},
     )

@@ -1,5 +1,5 @@
-"""Settings that answer the same question: giving one takes the place of the others, unless those are given too.
-So `--train.steps 100` needs no `--train.epochs null`; giving both on purpose is still refused by the tree."""
+"""Settings of which only one may be set: giving one clears the others, unless those are given too. So
+`--train.steps 100` needs no `--train.epochs null`; giving both is an error."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONSEQUENCES = {("data.layout", "pack"): ("data.padding_in_loss", False)}
 
 
 def implied(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What follows from the settings that a person gave, by dotted name; never anything that they gave themselves.
+    """Settings that follow from the given ones, by dotted name; a given setting is never changed.
 
     >>> implied({"train.steps": 100})
     {'train.epochs': None, 'train.minutes': None}

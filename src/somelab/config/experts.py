@@ -19,28 +19,34 @@ class ExpertsConfig(Group):
     d_ffn: Count = 1024
     """Hidden width of one expert (F)."""
     top_k: Count = 4
-    """Experts that answer for one token (K)."""
+    """Experts selected per token (K)."""
+    family: str = "dense"
+    """The kind of experts. dense: W_up gelu(W_down x); others may be added (`somelab.ExpertFamily`)."""
     init: Init = "default"
-    """default: as nn.Linear; orthogonal; sparse: half of each column zero, the rest N(0, 0.01);
-    unit: an expert's answer to a unit-rms token has rms 1."""
+    """default: as nn.Linear; orthogonal; sparse: half of each column zero, the rest N(0, 0.01); unit: an
+    expert's output for a unit-rms token has rms 1."""
     trainability: Trainability = "frozen"
-    """frozen | gains: a factor per hidden unit | readout: one trained up-projection shared by the layer | lora | full."""
+    """frozen | gains: a factor per hidden unit | readout: one trained up-projection shared by the layer |
+    lora | full."""
     lora_rank: Count = 4
     """Rank of both low-rank updates of an expert, with trainability lora."""
     reads: Literal["token", "query"] = "token"
-    """What the experts answer to: the token's state, or the query brought to rms 1. With query, the query network that finds
-    experts also shapes what they see: a trained view in front of frozen functions."""
+    """The input of the experts: the token's state, or the query scaled to rms 1. With query, the query
+    network that selects experts also computes their input: a trained input projection in front of frozen
+    experts."""
     mixer: bool = False
-    """A trained D x D matrix on the layer's mixture, shared by all of its experts: a trained reading behind frozen functions."""
+    """A trained D x D matrix on the layer's mixture, shared by all of its experts: a trained output
+    projection behind frozen experts."""
     output_gain: Positive = 1.0
     """Factor on the layer's mixture before the residual sum."""
     train_output_gain: bool = False
     """Train that factor, one per layer."""
     storage: Literal["float32", "bfloat16"] = "float32"
-    """How frozen weights are kept. bfloat16 halves memory; it rounds the drawn weights once, at the start."""
+    """Storage type of frozen weights. bfloat16 halves memory; it rounds the drawn weights once, at the
+    start."""
     engine: Engine = "auto"
-    """Which dispatch computes the experts. auto: the fastest that this machine has. frozen and native (frozen with compiled
-    kernels): only where no expert is trained."""
+    """The dispatch engine that computes the experts. auto: the fastest on this machine. frozen and native
+    (frozen with compiled kernels): only where no expert is trained."""
 
     @model_validator(mode="after")
     def _enough_experts(self) -> ExpertsConfig:

@@ -19,8 +19,8 @@ from somelab.config.tree import Config
 from somelab.errors import nearest
 
 WORDS = {bool: "true | false", int: "integer", float: "number", str: "text"}
-# Names that the seeds use for settings which are called otherwise here.
-SEED_NAMES = {
+# Names that the reports use for settings which have another name here.
+REPORT_NAMES = {
     "lr": "train.learning_rate",
     "init_method": "experts.init",
     "training_temp": "router.temperature",
@@ -54,7 +54,7 @@ class Field:
 
     @property
     def remedy(self) -> str:
-        """What to write instead of a value that was refused."""
+        """The remedy for an invalid value."""
         options = ("true", "false") if self.base is bool else self.choices
         if options:
             return f"choose one of {', '.join((*options, 'null') if self.nullable else options)}"
@@ -62,7 +62,7 @@ class Field:
         return f"give {article}{self.kind}"
 
     def short(self, limit: int) -> str:
-        """Help in one line of `limit` characters: what the setting is, and what it may be where that is a choice.
+        """Help in one line of `limit` characters: what the setting is, and its options if it has any.
 
         >>> fields()["router.kind"].short(60)
         'Query network: none | linear | mlp'
@@ -73,11 +73,18 @@ class Field:
             options = " | ".join(self.choices)
             named = head.split(" ")[0] in self.choices
             sentence = options if named or len(head) + len(options) + 2 > limit else f"{head}: {options}"
-        while len(sentence) > limit and (cut := max(sentence.rfind(mark) for mark in ("; ", ": ", ", e.g. "))) > 0:
+        while (
+            len(sentence) > limit
+            and (cut := max(sentence.rfind(mark) for mark in ("; ", ": ", ", e.g. "))) > 0
+        ):
             sentence = sentence[:cut]
             if sentence.count("(") > sentence.count(")"):
                 sentence = sentence[: sentence.rfind(" (")]
-        return sentence if len(sentence) <= limit else sentence[: limit - 3].rsplit(" ", 1)[0].rstrip(",.") + "..."
+        return (
+            sentence
+            if len(sentence) <= limit
+            else sentence[: limit - 3].rsplit(" ", 1)[0].rstrip(",.") + "..."
+        )
 
 
 @cache
@@ -94,7 +101,7 @@ def fields() -> dict[str, Field]:
 
 
 def group_docs() -> dict[str, str]:
-    """The six groups and what each is about."""
+    """The six groups with their descriptions."""
     return {name: info.description or "" for name, info in Config.model_fields.items()}
 
 
@@ -105,17 +112,24 @@ def value_of(config: Config, name: str) -> Any:
 
 
 def unknown_remedy(name: str) -> str:
-    """What a name that is no setting may have meant: the same key in another group, else the most similar name."""
+    """The remedy for an unknown name: the same key in another group, else the most similar name."""
     name = name.lower().replace("-", "_")
     group, _, key = name.rpartition(".")
     if name in group_docs():
-        return f"did you mean one of its settings, such as {next(known for known in fields() if known.startswith(name))}?"
-    if key in SEED_NAMES:
-        return f"did you mean {SEED_NAMES[key]}?"
+        return (
+            "did you mean one of its settings, such as "
+            f"{next(known for known in fields() if known.startswith(name))}?"
+        )
+    if key in REPORT_NAMES:
+        return f"did you mean {REPORT_NAMES[key]}?"
     if not group and get_close_matches(key, group_docs(), n=1, cutoff=0.8):
         return nearest(key, group_docs())
     own = [field.key for field in fields().values() if field.group == group]
-    for keys in ([key], get_close_matches(key, own, n=1), get_close_matches(key, [f.key for f in fields().values()], n=1)):
+    for keys in (
+        [key],
+        get_close_matches(key, own, n=1),
+        get_close_matches(key, [f.key for f in fields().values()], n=1),
+    ):
         meant = [known for known, field in fields().items() if field.key in keys]
         meant = [known for known in meant if known.startswith(f"{group}.")] or meant
         if meant:
@@ -124,7 +138,7 @@ def unknown_remedy(name: str) -> str:
 
 
 def backbone_gives(config: Config, name: str) -> Any:
-    """What the backbone puts in the place of a part that is left at null; None where the name is no such part."""
+    """The backbone's value of a part that is left at null; None if the name is no such part."""
     group, _, key = name.partition(".")
     return BACKBONES[config.model.backbone].get(key) if group == "model" else None
 
@@ -175,4 +189,6 @@ def _without_annotated(annotation: Any) -> tuple[Any, list[Any]]:
     if get_origin(annotation) is not Annotated:
         return annotation, []
     bare, *notes = get_args(annotation)
-    return bare, [bound for note in notes for bound in (note.metadata if isinstance(note, FieldInfo) else [note])]
+    return bare, [
+        bound for note in notes for bound in (note.metadata if isinstance(note, FieldInfo) else [note])
+    ]

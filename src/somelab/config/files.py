@@ -1,5 +1,5 @@
-"""Reading and writing a configuration: nested mappings, YAML files, dotted overrides, and a digest that names it.
-Whatever the way in, the tree is validated once and as a whole, and a mistake is one ConfigError."""
+"""Reading and writing a configuration: nested mappings, YAML files, dotted overrides, and a digest. The tree
+is always validated once and as a whole, and a mistake is one ConfigError."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from somelab.config.couplings import implied
 from somelab.config.fields import Field, backbone_gives, fields, group_docs, unknown_remedy, value_of
-from somelab.config.problems import config_error, told
+from somelab.config.problems import config_error, config_error_of
 from somelab.config.tree import Config
-from somelab.errors import ConfigError
+from somelab.errors import ConfigError, reading_problem
 
 if TYPE_CHECKING:
     from somelab.config.presets.preset import Preset
@@ -26,11 +26,20 @@ HELP_WIDTH = 54
 
 
 def parse(tree: object, origin: str = "") -> Config:
-    """A validated Config from nested mappings; what is not given takes its default. `origin` names a file in messages."""
+    """A validated Config from nested mappings; missing settings take their defaults. `origin`: the file to
+    name in messages."""
     if not isinstance(tree, Mapping):
-        raise told("config", tree, "is not a mapping of groups", f"begin with a group: {', '.join(group_docs())}", origin)
-    # A group whose lines are all commented out reads as null in YAML: it is empty, not wrong.
-    groups = {name: {} if content is None and name in group_docs() else content for name, content in tree.items()}
+        raise config_error_of(
+            "config",
+            tree,
+            "is not a mapping of groups",
+            f"begin with a group: {', '.join(group_docs())}",
+            origin,
+        )
+    # A group whose lines are all commented out is null in YAML and counts as empty.
+    groups = {
+        name: {} if content is None and name in group_docs() else content for name, content in tree.items()
+    }
     given = {
         f"{group}.{key}": value
         for group, content in groups.items()
@@ -55,22 +64,28 @@ def override(config: Config, settings: Mapping[str, Any]) -> Config:
 
 
 def from_yaml(path: str | Path) -> Config:
-    """The configuration in a YAML file, as `to_yaml` writes it or shorter: what the file leaves out takes its default."""
+    """The configuration in a YAML file, as `to_yaml` writes it or shorter: what the file leaves out takes its
+    default."""
     path = Path(path)
     try:
         tree = yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeys)
     except OSError as error:
-        problem = "there is no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        problem = reading_problem(error)
         raise ConfigError("config file", str(path), problem, "give the path of a YAML file") from None
     except UnicodeDecodeError as error:
-        raise ConfigError("config file", str(path), f"is not UTF-8 text (byte {error.start})", "save it as UTF-8") from None
+        raise ConfigError(
+            "config file", str(path), f"is not UTF-8 text (byte {error.start})", "save it as UTF-8"
+        ) from None
     except yaml.YAMLError as error:
-        raise ConfigError("config file", str(path), f"is not YAML ({_yaml_problem(error)})", "correct that line") from None
+        raise ConfigError(
+            "config file", str(path), f"is not YAML ({_yaml_problem(error)})", "correct that line"
+        ) from None
     return parse({} if tree is None else tree, origin=path.name)
 
 
 def to_yaml(config: Config, preset: Preset | None = None) -> str:
-    """The whole configuration as YAML, one setting a line with its help; with a preset, also where each value is from."""
+    """The whole configuration as YAML, one setting a line with its help; with a preset, also where each value
+    is from."""
     lines = _header(preset, changed=config != preset.config) if preset else []
     for group, doc in group_docs().items():
         lines.append(f"{group}:".ljust(COMMENT_COLUMN) + f"# {doc}")
@@ -83,12 +98,13 @@ def to_yaml(config: Config, preset: Preset | None = None) -> str:
 
 
 def digest(config: Config) -> str:
-    """Twelve hexadecimal digits that name the resolved configuration: equal configurations have equal digests."""
+    """Twelve hexadecimal digits that identify the resolved configuration."""
     return _digest(config.model_dump(mode="json"))
 
 
 def digest_of_changes(config: Config) -> str:
-    """The same over what differs from the defaults: a setting that comes with a later version, and is off, changes no digest."""
+    """The same over the settings that differ from the defaults: a new setting with its default changes no
+    digest."""
     return _digest(config.model_dump(mode="json", exclude_defaults=True))
 
 
@@ -105,8 +121,10 @@ def _validated(tree: Mapping[str, Any], origin: str = "") -> Config:
 
 
 def _merged(groups: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Groups with dotted settings put in; the arguments stay as they are."""
-    tree = {name: dict(content) if isinstance(content, Mapping) else content for name, content in groups.items()}
+    """Groups with dotted settings inserted; the arguments are not modified."""
+    tree = {
+        name: dict(content) if isinstance(content, Mapping) else content for name, content in groups.items()
+    }
     for name, value in settings.items():
         group, _, key = name.partition(".")
         content = tree.setdefault(group, {})
@@ -117,7 +135,8 @@ def _merged(groups: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str,
 
 
 def _read_setting(name: str, value: Any) -> dict[str, Any]:
-    """One override as {dotted name: value}; the last part of `gravity.extra.my-rule` is the rule's own name."""
+    """One override as {dotted name: value}; the last part of `gravity.extra.my-rule` is the rule's own
+    name."""
     group, _, rest = name.partition(".")
     key, _, entry = rest.partition(".")
     known = ".".join([group.replace("-", "_"), key.replace("-", "_")]) if rest else group
@@ -131,7 +150,7 @@ def _read_setting(name: str, value: Any) -> dict[str, Any]:
 def _read_value(field: Field, text: str, whole: bool) -> Any:
     if field.base is str and not field.choices:
         return text
-    if text == "None" and field.nullable:  # the help texts say None, as Python does
+    if text == "None" and field.nullable:  # help texts write None, as Python does
         return None
     try:
         value = yaml.safe_load(text)
@@ -147,13 +166,13 @@ def _refuse_truth_as_number(given: Mapping[str, Any], origin: str) -> None:
     for name, value in given.items():
         field = fields().get(name)
         if isinstance(value, bool) and field is not None and field.base in (int, float):
-            raise told(name, value, "is not a number", field.remedy, origin)
+            raise config_error_of(name, value, "is not a number", field.remedy, origin)
 
 
 def _header(preset: Preset, changed: bool) -> list[str]:
     meanings = {
-        "stated": "given by the seed",
-        "elsewhere": "published outside the seeds",
+        "stated": "given by the report",
+        "elsewhere": "published outside the reports",
         preset.version: "what this version means",
         "filled": "left open there, filled by somelab",
     }
@@ -163,7 +182,10 @@ def _header(preset: Preset, changed: bool) -> list[str]:
     if preset.note:
         lines.append(f"# note: {preset.note}")
     if preset.stated:
-        lines += ["# Where each value is from:", *(f"#   {label:<10} {meaning}" for label, meaning in meanings.items())]
+        lines += [
+            "# Where each value is from:",
+            *(f"#   {label:<10} {meaning}" for label, meaning in meanings.items()),
+        ]
     return lines
 
 
@@ -186,7 +208,9 @@ def _scalar(value: Any) -> str:
     """A value in YAML on one line, read back as itself."""
     plain = list(value) if isinstance(value, tuple) else value
     style = '"' if isinstance(value, str) and (not value.isprintable() or value == "") else None
-    text = yaml.safe_dump(plain, default_flow_style=True, allow_unicode=True, width=1 << 20, default_style=style)
+    text = yaml.safe_dump(
+        plain, default_flow_style=True, allow_unicode=True, width=1 << 20, default_style=style
+    )
     return text.removesuffix("...\n").strip()
 
 
@@ -197,13 +221,15 @@ def _yaml_problem(error: yaml.YAMLError) -> str:
 
 
 class UniqueKeys(yaml.SafeLoader):
-    """A safe loader that refuses a key given twice; YAML itself would keep the last and hide the first."""
+    """A safe loader that raises for a key given twice; plain YAML keeps the last one silently."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key_node, _ in node.value:
             if isinstance(key_node, yaml.ScalarNode):
                 if key_node.value in seen:
-                    raise yaml.constructor.ConstructorError(None, None, f"{key_node.value} is given twice", key_node.start_mark)
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"{key_node.value} is given twice", key_node.start_mark
+                    )
                 seen.add(key_node.value)
         return super().construct_mapping(node, deep)

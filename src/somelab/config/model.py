@@ -1,6 +1,6 @@
-"""The shell around the feed-forward block: size of the decoder, and which of two backbones it is.
+"""The decoder around the feed-forward block: its size, and which of two backbones it has.
 
-`backbone` chooses a whole style; each part of it can be replaced alone (a part left at None is the backbone's)."""
+`backbone` sets a whole style; each part can be set alone (None: the backbone's value)."""
 
 from __future__ import annotations
 
@@ -47,40 +47,40 @@ class ModelConfig(Group):
     num_heads: Count = 4
     """Attention heads; must divide d_model."""
     seq_len: Count = 256
-    """Tokens in a training sequence (T). RoPE and ALiBi may be evaluated beyond it."""
+    """Tokens in a training sequence (T). RoPE and ALiBi models can be evaluated on longer ones."""
     vocab_size: Count = 8192
     """Size of the tokenizer's vocabulary (V)."""
     feed_forward: FeedForward = "some"
-    """What stands in the feed-forward place: some | none | dense (trained) | frozen_dense (random) |
-    moe (learned router, trained experts)."""
+    """The feed-forward block: some | none | dense (trained) | frozen_dense (random) | moe (learned router,
+    trained experts)."""
     d_dense: Count | None = None
     """Hidden width of the dense baselines. None: top_k x d_ffn, the active size of the SoME layer."""
     backbone: Literal["seed", "modern"] = "seed"
-    """seed: post-norm LayerNorm, sinusoidal positions, biases, untied head.
-    modern: pre-norm RMSNorm, RoPE, no biases, tied head."""
+    """seed (that of the reports): post-norm LayerNorm, sinusoidal positions, biases, untied head. modern:
+    pre-norm RMSNorm, RoPE, no biases, tied head."""
     norm: Norm | None = None
-    """Normalisation layer. None: as the backbone says."""
+    """Normalisation layer. None: the backbone's."""
     norm_position: NormPosition | None = None
-    """post: LN(x + f(x)); pre: x + f(LN(x)). None: as the backbone says."""
+    """post: LN(x + f(x)); pre: x + f(LN(x)). None: the backbone's."""
     positions: Positions | None = None
-    """How a token knows its place. None: as the backbone says."""
+    """Position encoding. None: the backbone's."""
     bias: bool | None = None
-    """Biases in attention, query network, dense blocks and output head. None: as the backbone says."""
+    """Biases in attention, query network, dense blocks and output head. None: the backbone's."""
     tied_head: bool | None = None
-    """Output head shares the token embedding. None: as the backbone says."""
+    """Output head shares the token embedding. None: the backbone's."""
     final_norm: bool | None = None
-    """A last normalisation before the head. None: as the backbone says."""
+    """A last normalisation before the head. None: the backbone's."""
     scale_embedding: bool | None = None
-    """Token embedding times sqrt(d_model). None: as the backbone says."""
+    """Token embedding times sqrt(d_model). None: the backbone's."""
     embedding_std: Positive | None = None
-    """Standard deviation of the token embedding at the start. None: as the backbone says (1 and 0.02)."""
+    """Standard deviation of the token embedding at the start. None: the backbone's (1 and 0.02)."""
     dropout: Decay = 0.0
     """Dropout on embeddings and on the output of attention and feed-forward."""
     rope_base: Positive = 10000.0
     """Base of the rotary angles."""
 
     def part(self, name: str) -> Any:
-        """The value of a backbone part: the field's own, or the backbone's where it is None."""
+        """The value of a backbone part: the field's own, or the backbone's if it is None."""
         value = getattr(self, name)
         return BACKBONES[self.backbone][name] if value is None else value
 
@@ -88,8 +88,18 @@ class ModelConfig(Group):
     def _heads_divide_width(self) -> ModelConfig:
         if self.d_model % self.num_heads:
             divisors = [n for n in range(1, 65) if self.d_model % n == 0]
-            refuse("num_heads", self.num_heads, f"does not divide d_model = {self.d_model}", f"choose one of {divisors}")
+            refuse(
+                "num_heads",
+                self.num_heads,
+                f"does not divide d_model = {self.d_model}",
+                f"choose one of {divisors}",
+            )
         if self.part("positions") == "rope" and (self.d_model // self.num_heads) % 2:
             head = self.d_model // self.num_heads
-            refuse("num_heads", self.num_heads, f"RoPE needs an even head width, not {head}", "change num_heads or d_model")
+            refuse(
+                "num_heads",
+                self.num_heads,
+                f"RoPE needs an even head width, not {head}",
+                "change num_heads or d_model",
+            )
         return self

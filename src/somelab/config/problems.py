@@ -1,5 +1,5 @@
-"""From what pydantic finds wrong to one sentence a person can act on: field, value, problem, remedy.
-Only the first mistake is told in full; the rest are counted."""
+"""From pydantic's errors to one sentence with field, value, problem and remedy. Only the first mistake is
+reported; the rest are counted."""
 
 from __future__ import annotations
 
@@ -12,19 +12,27 @@ from pydantic import ValidationError
 from somelab.config.fields import Field, fields, unknown_remedy
 from somelab.errors import ConfigError
 
-# The beginning of pydantic's error types (int_parsing, bool_type, ...) and what was wanted.
-EXPECTED = {"int": "a whole number", "float": "a number", "bool": "true or false", "string": "text", "tuple": "a list"}
+# The beginning of pydantic's error types (int_parsing, bool_type, ...) and what was expected.
+EXPECTED = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "text",
+    "tuple": "a list",
+}
 
 
 def config_error(error: ValidationError, origin: str = "") -> ConfigError:
     """The first mistake as a ConfigError. `origin` (a file's name) is added to the remedy."""
     mistakes = error.errors(include_url=False)
     name, value, problem, remedy = _sentence(dict(mistakes[0]))
-    return told(name, value, problem, remedy, origin, len(mistakes) - 1)
+    return config_error_of(name, value, problem, remedy, origin, len(mistakes) - 1)
 
 
-def told(name: str, value: object, problem: str, remedy: str, origin: str = "", num_more: int = 0) -> ConfigError:
-    """A ConfigError that also says where the setting was read and how many more mistakes there are."""
+def config_error_of(
+    name: str, value: object, problem: str, remedy: str, origin: str = "", num_more: int = 0
+) -> ConfigError:
+    """A ConfigError that also gives the file and the number of further mistakes."""
     place = f" (in {origin})" if origin else ""
     more = f" (and {num_more} more)" if num_more else ""
     return ConfigError(name, _abridged(value), problem, remedy + place + more)
@@ -33,8 +41,14 @@ def told(name: str, value: object, problem: str, remedy: str, origin: str = "", 
 def _sentence(mistake: dict[str, Any]) -> tuple[str, object, str, str]:
     kind, location, value = mistake["type"], [str(part) for part in mistake["loc"]], mistake["input"]
     context: Mapping[str, Any] = mistake.get("ctx") or {}
-    if kind == "somelab":  # raised by our own validators: the location is the group's, the field is relative to it
-        return ".".join([*location, context["field"]]), context["value"], context["problem"], context["remedy"]
+    # Raised by our own validators: the location is the group's, the field is relative to it.
+    if kind == "somelab":
+        return (
+            ".".join([*location, context["field"]]),
+            context["value"],
+            context["problem"],
+            context["remedy"],
+        )
     name = ".".join(location)
     if kind in ("extra_forbidden", "invalid_key"):
         return name, value, "is not a setting", unknown_remedy(name)
@@ -83,7 +97,7 @@ def _remedy(field: Field, kind: str, is_entry: bool) -> str:
 
 
 def _abridged(value: object) -> object:
-    """A value that fits in a message; the whole of a long one would hide the sentence after it."""
+    """A value that fits in a message; long ones are shortened."""
     text = repr(value)
     return value if len(text) <= 80 else _Abridged(text[:60] + "...")
 

@@ -1,4 +1,4 @@
-"""How a token finds its experts: the query network, the scores, the gates."""
+"""How a token selects its experts: the query network, the scores, the gates."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from somelab.config.base import Decay, Fraction, Group, Positive, Rate, refuse
 
 class RouterConfig(Group):
     kind: Literal["none", "linear", "mlp"] = "linear"
-    """Query network: linear D->D; mlp D->width*D->D with GELU;
-    none: the token state is the query, and routing learns by gravity alone."""
+    """Query network: linear D->D; mlp D->width*D->D with GELU; none: the token state is the query, and only
+    gravity adapts the routing."""
     width: Positive = 2.0
     """Hidden width of the mlp as a multiple of d_model."""
     precision: Literal["model", "fp32"] = "model"
-    """Compute type of the query network: the model's, or fp32 where the rest runs in bf16. Scores are fp32 in both."""
+    """Compute type of the query network: the model's, or fp32 where the rest runs in bf16. Scores are fp32 in
+    both."""
     dropout: Decay = 0.0
     """Dropout on the query network's hidden layer (mlp) or output (linear), in training."""
     scoring: Literal["cosine", "dot"] = "cosine"
-    """cosine: the query has length 1; dot: it is used raw. Keys keep their own length in both, so decayed keys score low."""
+    """cosine: the query has length 1; dot: it is used raw. Keys keep their own length in both, so decayed
+    keys score low."""
     gates: Literal["softmax", "sigmoid"] = "softmax"
-    """softmax over the K chosen scores, or sigmoid gates that carry magnitude: 2 sigmoid(s / temperature) / K each."""
+    """softmax over the K selected scores, or sigmoid gates that carry magnitude: 2 sigmoid(s / temperature) /
+    K each."""
     temperature: Positive = 1.0
     """Divides the scores before the gates, in training."""
     eval_temperature: Positive | None = None
@@ -30,7 +33,7 @@ class RouterConfig(Group):
     learnable_temperature: bool = False
     """Train the temperature, one per layer, starting from `temperature`."""
     entropy_band: tuple[float, float] | None = None
-    """Wanted range of the mean gate entropy in nats, e.g. 0.5,1.2. Cannot pass ln(top_k)."""
+    """Target range of the mean gate entropy in nats, e.g. 0.5,1.2. At most ln(top_k)."""
     entropy_band_weight: Rate = 0.01
     """Weight of the squared distance to that band in the loss."""
     top_k_warmup: Fraction = 0.0
@@ -42,16 +45,22 @@ class RouterConfig(Group):
     centre_queries: bool = False
     """Subtract a running mean from the queries before they are normalised."""
     gradient: bool = True
-    """Let gradients flow from the gates back into the queries. Off, gravity alone decides who answers whom."""
+    """Let gradients flow from the gates back into the queries. If off, only gravity adapts the routing."""
     balance_loss: Rate = 0.0
-    """Coefficient of the classic load-balancing loss E * sum(load share * mean probability). For moe, 0.01 is usual."""
+    """Coefficient of the classic load-balancing loss E * sum(load share * mean probability). For moe, 0.01 is
+    usual."""
 
     @model_validator(mode="after")
     def _possible(self) -> RouterConfig:
         if self.entropy_band is not None:
             low, high = self.entropy_band
             if not 0 <= low < high:
-                refuse("entropy_band", self.entropy_band, "is not a rising range", "give 0 <= low < high, e.g. 0.5,1.2")
+                refuse(
+                    "entropy_band",
+                    self.entropy_band,
+                    "is not an increasing range",
+                    "give 0 <= low < high, e.g. 0.5,1.2",
+                )
         if self.top_k_warmup + self.top_k_ramp > 1:
             refuse(
                 "top_k_ramp",

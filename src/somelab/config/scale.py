@@ -1,5 +1,6 @@
-"""A configuration made smaller for a smaller machine, by one table for all presets, so that their ratios stay.
-Rates, temperatures and thresholds keep their values: a scaled preset is the same experiment in a smaller model."""
+"""A configuration scaled down for a smaller machine, by one table for all presets, so that their ratios stay.
+Rates, temperatures and thresholds keep their values: a scaled preset is the same experiment in a smaller
+model."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ LEAST_HEAD_WIDTH = 24
 
 @dataclass(frozen=True)
 class Scale:
-    """The share that is kept of each size. Sizes are rounded, kept above a least value, and never grow."""
+    """The factor on each size. Sizes are rounded, have a lower bound, and never grow."""
 
     width: Share
     """d_model, d_ffn, d_dense; to a multiple of 16."""
@@ -130,13 +131,15 @@ def scaled(config: Config, name: str) -> Config:
 
 
 def _part(size: int, share: Share, multiple: int = 1, least: int = 1) -> int:
-    """That share of a size: to the nearest multiple (halves up), at least `least`, at most the size itself."""
+    """That share of a size: to the nearest multiple (halves up), at least `least`, at most the size
+    itself."""
     rounded = math.floor(size * share / multiple + Share(1, 2)) * multiple
     return size if share == 1 else min(size, max(rounded, least))
 
 
 def _heads(num_heads: int, width: int) -> int:
-    """The head count, halved until a head is wide enough and of even width; where halving leads nowhere, the next divisor below."""
+    """The head count, halved until a head is wide enough and of even width; if halving fails, the next
+    divisor below."""
     halvings = [num_heads >> times for times in range(num_heads.bit_length() - 1)]
     for heads in [*halvings, *range(num_heads, 1, -1)]:
         if width % heads == 0 and width // heads >= LEAST_HEAD_WIDTH and (width // heads) % 2 == 0:
@@ -149,7 +152,7 @@ def _divisor(size: int, most: int) -> int:
 
 
 def _band(config: Config, top_k: int) -> tuple[float, float] | None:
-    """The entropy band, shrunk with ln K where fewer experts a token can no longer reach it."""
+    """The entropy band, scaled with ln K if fewer experts per token can no longer reach it."""
     band, ceiling = config.router.entropy_band, math.log(top_k)
     if band is None or band[1] <= ceiling:
         return band

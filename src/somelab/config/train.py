@@ -13,7 +13,8 @@ class TrainConfig(Group):
     batch_size: Count = 32
     """Sequences in one optimizer step, over all ranks and micro-batches."""
     micro_batch_size: Count | None = None
-    """Sequences in one forward pass; gradients accumulate to batch_size. None: as many as give 8,192 tokens or less."""
+    """Sequences in one forward pass; gradients accumulate to batch_size. None: as many as give 8,192 tokens
+    or less."""
     epochs: Positive | None = 4
     """Passes over the training data. One of epochs, steps and minutes is set."""
     steps: Count | None = None
@@ -27,7 +28,7 @@ class TrainConfig(Group):
     final_lr_fraction: Fraction = 0.0
     """Learning rate at the end of the cosine, as a share of the peak."""
     betas: tuple[Decay, Decay] = (0.9, 0.95)
-    """AdamW's two memories."""
+    """AdamW's two decay factors."""
     weight_decay: Rate = 0.1
     """AdamW's weight decay, on matrices only."""
     clip: Positive | None = 1.0
@@ -36,7 +37,8 @@ class TrainConfig(Group):
     """Compute type of everything but keys, usage and scores, which stay fp32.
     auto: bf16 where the hardware multiplies it natively."""
     compile: bool = False
-    """torch.compile the model after `compile_after` steps; on CUDA in the mode that reduces launch overhead."""
+    """torch.compile the model after `compile_after` steps; on CUDA in the mode that reduces launch
+    overhead."""
     compile_after: Count = 50
     """Steps before compiling, so that shapes and routing have settled."""
     recompute: bool = False
@@ -44,13 +46,14 @@ class TrainConfig(Group):
     eval_every: Count | None = None
     """Steps between evaluations. None: ten in a run."""
     eval_tokens: Count | None = 16384
-    """Validation tokens read at each evaluation on the way; the last one reads all. None: all, always."""
+    """Validation tokens per evaluation during training; the last one uses all. None: always all."""
     checkpoint_every: Count | None = None
-    """Steps between checkpoints. None: every two minutes. One is written at each evaluation and at the end, too."""
+    """Steps between checkpoints. None: every two minutes. One is written at each evaluation and at the end,
+    too."""
     snapshot_every: Count | None = None
     """Steps between key snapshots. None: fifty in a run."""
     seed: int = 0
-    """Everything random in a run follows from this number."""
+    """The random seed of a run."""
 
     @model_validator(mode="after")
     def _possible(self) -> TrainConfig:
@@ -59,7 +62,7 @@ class TrainConfig(Group):
             refuse(
                 given[-1] if given else "epochs",
                 getattr(self, given[-1]) if given else None,
-                f"exactly one of epochs, steps, minutes says how long to train; set are: {given or 'none'}",
+                f"exactly one of epochs, steps, minutes must be set; set are: {given or 'none'}",
                 "set the other two to null",
             )
         if self.micro_batch_size is not None and self.batch_size % self.micro_batch_size:

@@ -16,32 +16,41 @@ from somelab.config.train import TrainConfig
 
 
 class Config(Group):
+    """All settings of a run: frozen, checked, and complete."""
+
     model: ModelConfig = ModelConfig()
     """The decoder."""
     experts: ExpertsConfig = ExpertsConfig()
     """The pool of each layer."""
     router: RouterConfig = RouterConfig()
-    """How tokens find experts."""
+    """How tokens select experts."""
     gravity: GravityConfig = GravityConfig()
     """How keys move."""
     data: DataConfig = DataConfig()
-    """What is read."""
+    """The data."""
     train: TrainConfig = TrainConfig()
-    """How it is trained."""
+    """Training."""
 
     @model_validator(mode="after")
     def _groups_fit(self) -> Config:
         band, top_k = self.router.entropy_band, self.experts.top_k
         if band is not None and band[1] > math.log(top_k):
             # Past e^12 no pool has as many experts, and past e^709 the number does not fit a float.
-            raising = f", or raise experts.top_k to {math.ceil(math.exp(band[1]))} or more" if band[1] < 12 else ""
+            raising = (
+                f", or raise experts.top_k to {math.ceil(math.exp(band[1]))} or more" if band[1] < 12 else ""
+            )
             refuse(
                 "router.entropy_band",
                 band,
                 f"the entropy of {top_k} gates cannot pass ln {top_k} = {math.log(top_k):.3f} nats",
                 f"lower the band{raising}",
             )
-        if self.gravity.keys == "gradient" and self.router.kind == "none" and self.router.gates == "softmax" and top_k == 1:
+        if (
+            self.gravity.keys == "gradient"
+            and self.router.kind == "none"
+            and self.router.gates == "softmax"
+            and top_k == 1
+        ):
             refuse(
                 "gravity.keys",
                 "gradient",
@@ -49,7 +58,12 @@ class Config(Group):
                 "raise experts.top_k or choose router.gates = sigmoid",
             )
         if self.gravity.key_ema and self.gravity.keys == "gradient":
-            refuse("gravity.key_ema", self.gravity.key_ema, "keys trained by gradient are not averaged", "set it to 0")
+            refuse(
+                "gravity.key_ema",
+                self.gravity.key_ema,
+                "keys trained by gradient are not averaged",
+                "set it to 0",
+            )
         if self.experts.reads == "query" and self.router.kind == "none":
             refuse(
                 "experts.reads",
@@ -62,8 +76,13 @@ class Config(Group):
                 "router.gradient",
                 False,
                 f"nothing would train the query network of router.kind = {self.router.kind}",
-                "set experts.reads to query, so that what experts answer trains it, or router.kind to none",
+                "set experts.reads to query, so that the experts' outputs train it, or router.kind to none",
             )
         if self.data.padding_in_loss and self.data.layout != "pad":
-            refuse("data.padding_in_loss", True, "packed sequences have no padding", "set data.layout to pad, or this to false")
+            refuse(
+                "data.padding_in_loss",
+                True,
+                "packed sequences have no padding",
+                "set data.layout to pad, or this to false",
+            )
         return self

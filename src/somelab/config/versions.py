@@ -1,5 +1,5 @@
-"""What each version of SoME means, as settings: v1 to v7 differ in no line of code.
-The rates of a run (alpha, beta, ...) belong to its preset; here is only what makes a version that version."""
+"""The versions v1 to v7 of SoME as settings. The rates of a run (alpha, beta, ...) belong to its preset; here
+is only what defines a version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""When self-organization fails: the lines beyond which a measure means collapse, and a sentence that says which one."""
+"""When self-organization fails: the thresholds beyond which a measure means collapse, and a message for
+each."""
 
 from __future__ import annotations
 
@@ -19,10 +20,10 @@ class Finding(NamedTuple):
 
 
 def findings(layer: int, measures: dict[str, float], *, num_experts: int, top_k: int) -> list[Finding]:
-    """What is wrong with a layer, by the measures at hand (absent ones are not judged).
+    """The failures of a layer, by the measures that are given (missing ones are skipped).
 
-    Router collapse shows in the entropy of use. Key fusion does not: E experts act as E/K while every one of them is
-    used, so it is judged by crowding and by the number of distinct K-sets."""
+    Router collapse shows in the entropy of usage. Key fusion does not: E experts act as E/K while each of
+    them is used, so it is detected by crowding and by the number of distinct K-sets."""
     found: list[Finding] = []
 
     def add(kind: str, sentence: str) -> None:
@@ -30,16 +31,25 @@ def findings(layer: int, measures: dict[str, float], *, num_experts: int, top_k:
 
     effective = measures.get("effective_experts")
     if effective is not None and num_experts > 2 * top_k and effective < 1.5 * top_k:
-        add("router collapse", f"router collapse: {num_experts} experts act as {effective:.1f}, with {top_k} per token")
+        add(
+            "router collapse",
+            f"router collapse: {num_experts} experts act as {effective:.1f}, with {top_k} per token",
+        )
     if measures.get("dead_share", 0.0) > DEAD_SHARE:
-        add("dead experts", f"{measures['dead_share']:.0%} of the experts were never chosen")
+        add("dead experts", f"{measures['dead_share']:.0%} of the experts were never selected")
     if top_k > 1 and measures.get("crowding", 0.0) > FUSED_CROWDING:
-        sentence = f"keys have fused: cosine {measures['crowding']:.3f} to the nearest {top_k - 1}; experts act in fixed guilds"
+        sentence = (
+            f"keys have fused: cosine {measures['crowding']:.3f} to the nearest {top_k - 1}; "
+            "experts act in fixed guilds"
+        )
         add("key fusion", sentence)
     sets = measures.get("num_combinations")
     if sets is not None and 1 < top_k < num_experts and sets <= num_experts / top_k:
         add("few combinations", f"only {sets:.0f} distinct sets of {top_k} experts are in use")
     entropy = measures.get("gate_entropy")
     if entropy is not None and top_k > 1 and entropy > UNIFORM_GATES * math.log(top_k):
-        add("uniform gates", f"gates are uniform ({entropy:.4f} of at most {math.log(top_k):.4f} nats): scores do not weigh")
+        add(
+            "uniform gates",
+            f"gates are uniform ({entropy:.4f} of at most {math.log(top_k):.4f} nats): scores have no effect",
+        )
     return found

@@ -1,46 +1,52 @@
-"""The SoME layer: router + frozen experts + key store. Forward routes, computes and collects; it moves nothing.
+"""The SoME layer: router + frozen experts + key store. Forward routes, computes and collects; it moves
+nothing.
 
-Shape letters: T tokens, D model width, O width of an answer, E experts, K experts per token."""
+Shape letters: T tokens, D model width, O width of an output, E experts, K experts per token."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from somelab.core.experts import ExpertPool
-from somelab.core.gravity import by_depth
+from somelab.core.experts import build_experts
+from somelab.core.gravity import Rule, by_depth
 from somelab.core.gravity.credit import merits
 from somelab.core.keystore import GravityReport, KeyStore
 from somelab.core.router import Router, Routing, detached
 from somelab.core.seeded import seeded_linear
 from somelab.core.seeding import generator
-from somelab.core.statistics import RoutingStatistics
+from somelab.core.statistics import RoutingStatistics, all_reduce_
 
 if TYPE_CHECKING:
     from somelab.config import ExpertsConfig, GravityConfig, RouterConfig
 
 
 class LayerOutput(NamedTuple):
-    """The answer of a feed-forward block, and how it came about."""
+    """The output of the layer and how it was computed."""
 
     mixture: Tensor
-    """sum_k g_k expert_k(x), behind the mixer where there is one, shaped like x. The block around it adds the residual."""
+    """sum_k g_k expert_k(x), after the mixer if there is one, shaped like x. The surrounding block adds the
+    residual."""
     query: Tensor
     """[T, D] the query before normalisation, for the next layer's grounding."""
     routing: Routing
     aux_loss: Tensor
 
 
-class Answered(NamedTuple):
-    """A forward pass whose experts wait to be told how well they served."""
+class Passed(NamedTuple):
+    """A forward pass whose error, from which credit is computed, is not yet known."""
 
-    heard_TD: Tensor
-    """What they were given."""
-    answers_TKO: Tensor | None
-    """What they said; None: not kept."""
+    input_TD: Tensor
+    """The input of the experts."""
+    outputs_TKO: Tensor | None
+    """Per-expert outputs, or None if not retained."""
     routing: Routing
     step: int
     counted_T: Tensor | None
@@ -48,40 +54,74 @@ class Answered(NamedTuple):
 
 
 class SomeLayer(nn.Module):
-    """A pool of frozen experts that tokens find by their keys.
+    """A feed-forward layer of frozen experts that tokens select by comparing queries with keys: Tensor ->
+    Tensor.
 
-    After backward, once per optimizer step, `apply_gravity_` moves the keys. Evaluation leaves every buffer as it is."""
+        layer = SomeLayer(256)                                    # the recommended settings
+        layer = SomeLayer(256, experts={"num_experts": 64}, gravity={"credit": 0.05})
+
+    Add the residual around it. The keys move once per optimizer step, after backward:
+    `somelab.attach(model, optimizer)` does that, or `apply_gravity_()` by hand. Evaluation leaves every
+    buffer as it is."""
 
     def __init__(
         self,
         d_model: int,
-        experts: ExpertsConfig,
-        router: RouterConfig,
-        gravity: GravityConfig,
+        experts: ExpertsConfig | Mapping[str, Any] | None = None,
+        router: RouterConfig | Mapping[str, Any] | None = None,
+        gravity: GravityConfig | Mapping[str, Any] | None = None,
         *,
         layer: int = 0,
         num_layers: int = 1,
         seed: int = 0,
         bias: bool = True,
+        order: Sequence[Rule] | None = None,
     ) -> None:
+        """`experts`, `router`, `gravity`: a whole group of settings, or changes to the recommended one.
+
+        `layer` of `num_layers`: its place in the model, on which random draws and settings by depth depend.
+        `order`: the rules that move the keys, in order; None: somelab's own."""
+        from somelab.config.recommended import layer_settings
+
         super().__init__()
+        experts, router, gravity = layer_settings(d_model, experts, router, gravity)
         moving = gravity.keys == "moved" and not by_depth(gravity.frozen_layers, layer, num_layers)
-        self.experts = ExpertPool(d_model, experts, seed=seed, layer=layer)
+        self.experts = build_experts(d_model, experts, seed=seed, layer=layer)
         self.router = Router(d_model, experts.top_k, router, seed=seed, layer=layer, bias=bias)
-        self.keystore = KeyStore(experts.num_experts, d_model, gravity, seed=seed, layer=layer, num_layers=num_layers)
+        place: dict[str, Any] = {"seed": seed, "layer": layer, "order": order}
+        num_experts = experts.num_experts
+        self.keystore = KeyStore(num_experts, d_model, gravity, num_layers=num_layers, **place)
         self.statistics = RoutingStatistics(
-            experts.num_experts, d_model, gravity, moving=moving, centre=router.centre_queries, seed=seed, layer=layer
+            num_experts, d_model, gravity, moving=moving, centre=router.centre_queries, **place
         )
         gain = torch.full((), experts.output_gain)
         self.output_gain = nn.Parameter(gain) if experts.train_output_gain else experts.output_gain
         self.reads_query = experts.reads == "query"
-        self.mixer = seeded_linear(d_model, d_model, bias=bias, rng=generator(seed, "mixer", layer)) if experts.mixer else None
+        self.mixer = (
+            seeded_linear(d_model, d_model, bias=bias, rng=generator(seed, "mixer", layer))
+            if experts.mixer
+            else None
+        )
         self.collects = True
-        """Whether training forwards feed the statistics. Evaluation never does unless `collects_in_eval` is set too."""
+        """Whether training forwards feed the statistics. Evaluation never does unless `collects_in_eval` is
+        set too."""
         self.collects_in_eval = False
-        self.keeps_answers = True
-        """Whether each expert's answer is kept until credit asks for it. Otherwise it is computed once more: time for memory."""
-        self._answered: Answered | None = None
+        self.keeps_outputs = True
+        """Whether per-expert outputs are retained until credit needs them. Otherwise they are computed again,
+        to save memory."""
+        self.credit_from_backward = gravity.credit_from == "backward"
+        """Whether credit is computed from this layer's own gradient; otherwise the model passes its error to
+        `credit_`."""
+        self.aux_scale = 1.0
+        """Factor on the auxiliary loss that `layer(x)` adds to the gradient; 1 / n under accumulation of n
+        micro-batches."""
+        self.is_driven = False
+        """Whether something applies the rules after each step (`somelab.attach`, or a call of
+        `apply_gravity_`)."""
+        self._passed: Passed | None = None
+        self._credited = False
+        self._first_version: int | None = None
+        self._warned = False
 
     def forward(
         self,
@@ -90,30 +130,61 @@ class SomeLayer(nn.Module):
         counted: Tensor | None = None,
         token_index: Tensor | None = None,
         previous_query: Tensor | None = None,
-    ) -> LayerOutput:
-        """Route, compute, collect. `counted`: tokens that carry loss; `token_index`: their place in the global batch."""
+        details: bool = False,
+    ) -> Tensor | LayerOutput:
+        """Route, compute, collect. Returns the mixture, shaped like x; backward through it adds the auxiliary
+        loss.
+
+        `counted`: tokens that carry loss; `token_index`: their place in the global batch. `details`: return a
+        `LayerOutput` instead, whose `aux_loss` the caller adds to the loss."""
         x_TD = x.reshape(-1, x.shape[-1])
         counted_T = None if counted is None else counted.reshape(-1)
         store = self.keystore
         routing = self.router(
-            x_TD, store.routing_keys_ED, store.load_bias_E, store.query_mean_D, counted_T=counted_T, previous_TD=previous_query
+            x_TD,
+            store.routing_keys_ED,
+            store.load_bias_E,
+            store.query_mean_D,
+            counted_T=counted_T,
+            previous_TD=previous_query,
         )
-        heard_TD = self._heard(x_TD, routing)
+        input_TD = self._expert_input(x_TD, routing)
         collecting = self._collecting()
-        earns = collecting and self.statistics.wants_credit
-        answers_TKO = self.experts.room_for_answers(heard_TD, routing.indices_TK) if earns and self.keeps_answers else None
-        mixture_TD = self.experts(heard_TD, routing.indices_TK, routing.gates_TK, answers_TKO) * self.output_gain
+        credits_ = collecting and self.statistics.wants_credit
+        outputs_TKO = (
+            self.experts.empty_outputs(input_TD, routing.indices_TK)
+            if credits_ and self.keeps_outputs
+            else None
+        )
+        mixture_TD = (
+            self.experts(input_TD, routing.indices_TK, routing.gates_TK, outputs_TKO) * self.output_gain
+        )
         if self.mixer is not None:
             mixture_TD = self.mixer(mixture_TD)
         if collecting:
             index_T = None if token_index is None else token_index.reshape(-1)
             self.statistics.add_(routing, step=store.step, counted_T=counted_T, token_index_T=index_T)
-            if earns:
-                self._answered = Answered(heard_TD.detach(), answers_TKO, detached(routing), store.step, counted_T, index_T)
-        return LayerOutput(mixture_TD.view_as(x), routing.raw_queries_TD, routing, routing.aux_loss)
+            if credits_:
+                passed = Passed(
+                    input_TD.detach(), outputs_TKO, detached(routing), store.step, counted_T, index_T
+                )
+                if not self.credit_from_backward:
+                    self._passed = passed
+                elif mixture_TD.requires_grad:
+                    mixture_TD.register_hook(partial(self._credit_gradient_, passed))
+            self._warn_if_undriven()
+        mixture = mixture_TD.view_as(x)
+        if details:
+            return LayerOutput(mixture, routing.raw_queries_TD, routing, routing.aux_loss)
+        return (
+            _WithLoss.apply(mixture, routing.aux_loss, self.aux_scale)
+            if routing.aux_loss.requires_grad
+            else mixture
+        )
 
-    def _heard(self, x_TD: Tensor, routing: Routing) -> Tensor:
-        """What the experts are given: the token's state, or its query at the size that tokens behind a norm have."""
+    def _expert_input(self, x_TD: Tensor, routing: Routing) -> Tensor:
+        """The input of the experts: the token's state, or its query scaled to the rms of a normalised
+        token."""
         if not self.reads_query:
             return x_TD
         return F.rms_norm(routing.raw_queries_TD, routing.raw_queries_TD.shape[-1:]).to(x_TD.dtype)
@@ -121,38 +192,81 @@ class SomeLayer(nn.Module):
     def _collecting(self) -> bool:
         if not self.collects or not (self.training or self.collects_in_eval) or not self.keystore.is_due:
             return False
-        # Activation recompute runs forward again inside backward: those are the same tokens, not new ones.
+        # Activation recompute runs forward again inside backward, on tokens that are already counted.
         return torch._C._current_graph_task_id() == -1  # pyright: ignore[reportPrivateUsage]
+
+    @property
+    def keys(self) -> Tensor:
+        """[E, D] the keys that queries are compared with."""
+        return self.keystore.routing_keys_ED.detach()
+
+    @property
+    def wants_error(self) -> bool:
+        """Whether a training step has to pass its error to `credit_`."""
+        return self.statistics.wants_credit and not self.credit_from_backward
+
+    def _credit_gradient_(self, passed: Passed, gradient_TD: Tensor) -> None:
+        """Called by backward with the gradient of the layer's output; the error is its negative."""
+        self._add_credit_(passed, -gradient_TD)
 
     @torch.no_grad()
     def credit_(self, error: Tensor) -> None:
-        """Tell the experts of the last forward pass what their answers were good for. `error`: shaped like x, where the model's
-        output should have moved to; broadcast to all layers alike, so that no gradient passes through any."""
-        if self._answered is None:
+        """Compute the credit of the experts of the last forward pass. `error`: shaped like x, the direction
+        in which the model's output should have moved; the same for all layers, so that no gradient passes
+        through any."""
+        if self._passed is None:
             return
-        heard_TD, answers_TKO, routing, step, counted_T, token_index_T = self._answered
-        self._answered = None
-        merit_TK = self.merits(error, heard_TD, routing, answers_TKO)
-        self.statistics.add_credit_(routing, merit_TK, step=step, counted_T=counted_T, token_index_T=token_index_T)
+        passed, self._passed = self._passed, None
+        self._add_credit_(passed, error)
 
     @torch.no_grad()
-    def merits(self, error: Tensor, heard_TD: Tensor, routing: Routing, answers_TKO: Tensor | None = None) -> Tensor:
-        """[T, K] what each expert did for a token beyond the mean of those that answered: an answer helps as far as it points at
-        the error, a = <M expert(x), error>, M the mixer. `heard_TD`: what the experts were given; `answers_TKO`: what they said,
-        where it was kept."""
-        if answers_TKO is None:
-            answers_TKO = self.experts.room_for_answers(heard_TD, routing.indices_TK)
-            self.experts(heard_TD, routing.indices_TK, routing.gates_TK, answers_TKO)
-        wanted_TD = error.reshape(-1, error.shape[-1]).to(heard_TD.dtype) * self.output_gain
+    def _add_credit_(self, passed: Passed, error: Tensor) -> None:
+        input_TD, outputs_TKO, routing, step, counted_T, token_index_T = passed
+        self._credited = True
+        merit_TK = self.merits(error, input_TD, routing, outputs_TKO)
+        self.statistics.add_credit_(
+            routing, merit_TK, step=step, counted_T=counted_T, token_index_T=token_index_T
+        )
+
+    @torch.no_grad()
+    def merits(
+        self, error: Tensor, input_TD: Tensor, routing: Routing, outputs_TKO: Tensor | None = None
+    ) -> Tensor:
+        """[T, K] what each expert contributed beyond the mean of the token's experts, by a = <M expert(x),
+        error>, M the mixer. `input_TD`: the input of the experts; `outputs_TKO`: per-expert outputs, if
+        retained."""
+        if outputs_TKO is None:
+            outputs_TKO = self.experts.empty_outputs(input_TD, routing.indices_TK)
+            self.experts(input_TD, routing.indices_TK, routing.gates_TK, outputs_TKO)
+        wanted_TD = error.reshape(-1, error.shape[-1]).to(input_TD.dtype) * self.output_gain
         if self.mixer is not None:
-            wanted_TD = wanted_TD @ self.mixer.weight.to(heard_TD.dtype)
-        return merits(self.experts.helpfulness(answers_TKO, wanted_TD), routing.gates_TK)
+            wanted_TD = wanted_TD @ self.mixer.weight.to(input_TD.dtype)
+        return merits(self.experts.alignment(outputs_TKO, wanted_TD), routing.gates_TK)
+
+    def _warn_if_undriven(self) -> None:
+        """Warn once if an optimizer has changed a weight and the keys have not been moved."""
+        if self.is_driven or self._warned or torch.compiler.is_compiling():
+            return
+        weight = next((one for one in self.parameters() if one.requires_grad), None)
+        if weight is None or not torch.is_grad_enabled() or not self.training:
+            return
+        if self._first_version is None:
+            self._first_version = weight._version
+        elif weight._version != self._first_version:
+            self._warned = True
+            warnings.warn(
+                "this SomeLayer was trained for a step and its keys have not moved: add "
+                "somelab.attach(model, optimizer, num_steps=...) before the loop, or call "
+                "layer.apply_gravity_() after each optimizer.step()",
+                stacklevel=3,
+            )
 
     def set_progress_(self, step: int, num_steps: int) -> None:
-        """Tell the layer where the run is: top-k warm-up, annealing and decay's warm-up follow it."""
+        """Set the progress of the run, on which top-k warm-up, annealing and decay's warm-up depend."""
         self.keystore.set_progress_(step, num_steps)
         config, top_k = self.router.config, self.router.top_k
-        passed = step - config.top_k_warmup * num_steps + 1e-6  # in steps; a hair more, or rounding delays a boundary
+        # In steps; the small term keeps rounding from delaying a boundary.
+        passed = step - config.top_k_warmup * num_steps + 1e-6
         ramp = config.top_k_ramp * num_steps
         if passed < 0:
             self.router.num_active = 1
@@ -162,10 +276,52 @@ class SomeLayer(nn.Module):
             self.router.num_active = top_k
 
     def apply_gravity_(self) -> GravityReport | None:
-        """Move the keys by what this step's forwards have seen, then forget it. After backward, once per step.
+        """Move the keys by the statistics of this step, then reset them. Call after backward, once per step.
 
         Over several ranks, sum the statistics first: `somelab.core.statistics.all_reduce_`."""
+        self.is_driven = True
+        self._warn_if_no_credit()
         report = self.keystore.apply_(self.statistics)
         self.statistics.zero_()
-        self._answered = None
+        self._passed, self._credited = None, False
         return report
+
+    def _warn_if_no_credit(self) -> None:
+        """Warn once if keys that move by credit have never received any."""
+        if self._warned or self._credited or not self.training or not self.statistics.wants_credit:
+            return
+        if self.keystore.is_due and float(self.statistics.num_tokens) > 0:
+            self._warned = True
+            remedy = (
+                "backward has not reached this layer's output (activation checkpointing with "
+                "use_reentrant=True hides it)"
+                if self.credit_from_backward
+                else 'set gravity.credit_from to "backward", or call layer.credit_(error) before backward'
+            )
+            warnings.warn(
+                f"the keys of this SomeLayer move by credit, and no error arrived: {remedy}", stacklevel=3
+            )
+
+
+def apply_gravity_(
+    layers: Sequence[SomeLayer], group: dist.ProcessGroup | None = None
+) -> list[GravityReport | None]:
+    """Move the keys of all layers, after backward, once per optimizer step. One collective sums the
+    statistics of all ranks."""
+    if any(layer.keystore.is_due for layer in layers) and dist.is_available() and dist.is_initialized():
+        all_reduce_([layer.statistics for layer in layers], group)
+    return [layer.apply_gravity_() for layer in layers]
+
+
+class _WithLoss(torch.autograd.Function):
+    """The identity on x whose backward also adds `scale` times the gradient of a loss."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, loss: Tensor, scale: float) -> Tensor:
+        ctx.scale = scale
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
+        (gradient,) = gradients
+        return gradient, torch.full((), ctx.scale, device=gradient.device), None

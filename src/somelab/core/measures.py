@@ -1,4 +1,5 @@
-"""What organised itself, in numbers: balance, diversity and crowding of one layer. Pure functions on small tensors.
+"""Measures of self-organization: balance, diversity and crowding of one layer. Pure functions on small
+tensors.
 
 Shape letters: T tokens, D model width, E experts, K experts per token."""
 
@@ -12,7 +13,8 @@ from torch.nn import functional as F
 
 
 def gini(use_E: Tensor) -> float:
-    """Inequality of use: sum((2i - E - 1) c_(i)) / (E sum c) on ascending c. 0: all alike; near 1: one has all."""
+    """Inequality of usage: sum((2i - E - 1) c_(i)) / (E sum c) on ascending c. 0: all equal; near 1: one
+    expert has all usage."""
     total = float(use_E.sum())
     if not total:
         return 0.0
@@ -23,7 +25,7 @@ def gini(use_E: Tensor) -> float:
 
 
 def entropy_bits(use_E: Tensor) -> float:
-    """Shannon entropy of the shares of use in bits; at most log2 E."""
+    """Shannon entropy of the usage shares in bits; at most log2 E."""
     share_E = use_E.double() / use_E.double().sum().clamp(min=1e-300)
     return float(-torch.xlogy(share_E, share_E).sum() / math.log(2))
 
@@ -34,17 +36,17 @@ def effective_experts(use_E: Tensor) -> float:
 
 
 def coverage(use_E: Tensor) -> int:
-    """Experts with any use."""
+    """Number of experts with non-zero usage."""
     return int((use_E > 0).sum())
 
 
 def dead_share(use_E: Tensor) -> float:
-    """Share of the experts without any use."""
+    """Share of the experts with zero usage."""
     return 1 - coverage(use_E) / use_E.shape[0]
 
 
 def gate_entropy(gates_TK: Tensor) -> Tensor:
-    """Entropy of each token's gates in nats, at most ln K. Sigmoid gates are taken by their shares."""
+    """Entropy of each token's gates in nats, at most ln K. Sigmoid gates are first normalised."""
     share_TK = gates_TK / gates_TK.sum(dim=1, keepdim=True)
     return -torch.xlogy(share_TK, share_TK).sum(dim=1)
 
@@ -61,7 +63,8 @@ def combinations(indices_TK: Tensor, num_experts: int) -> tuple[Tensor, Tensor]:
 
 
 def combination_entropy_bits(counts: Tensor) -> float:
-    """Entropy in bits over the distinct K-sets in use. E experts fused into guilds of K show at most log2(E/K)."""
+    """Entropy in bits over the distinct K-sets in use. E experts fused into guilds of K show at most
+    log2(E/K)."""
     return entropy_bits(counts)
 
 
@@ -72,7 +75,7 @@ def crowding(keys_ED: Tensor, top_k: int) -> float:
         return 0.0
     unit_ED = F.normalize(keys_ED.float(), dim=1)
     total = 0.0
-    for block in unit_ED.split(1024):  # large pools never hold E x E
+    for block in unit_ED.split(1024):  # never allocate E x E for large pools
         nearest_first = (block @ unit_ED.T).topk(neighbours + 1, dim=1).values
         total += float(nearest_first[:, 1:].mean(dim=1).sum())
     return total / keys_ED.shape[0]

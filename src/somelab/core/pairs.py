@@ -1,7 +1,8 @@
-"""C: how many tokens chose both i and j. An E x E table for small pools, a list of the pairs that met for large ones.
+"""C: how many tokens selected both i and j. An E x E table for small pools, a list of the pairs that occurred
+for large ones.
 
-Both forms hold each unordered pair in both directions, never the diagonal, and add up.
-Shape letters: T tokens, E experts, K experts per token, P pairs that met."""
+Both forms hold each unordered pair in both directions, never the diagonal, and add up. Shape letters: T
+tokens, E experts, K experts per token, P pairs that occurred."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-DENSE_UP_TO = 2048  # 16 MB a layer; above that a list is smaller, since a step shows at most T*K*(K-1) pairs
+DENSE_UP_TO = 2048  # 16 MB a layer; above that a list is smaller, since a step has at most T*K*(K-1) pairs
 
 
 class PairList(NamedTuple):
-    """Pairs that met, sorted by (first, second), and how often."""
+    """Pairs that occurred, sorted by (first, second), and how often."""
 
     first_P: Tensor
     second_P: Tensor
@@ -31,18 +32,25 @@ class PairCounts:
         self.code_P = torch.zeros(0, dtype=torch.int64, device=device)  # first * E + second; sparse form only
 
     def add_(self, indices_TK: Tensor, weight_T: Tensor | None) -> None:
-        """Count all pairs among each token's experts; `weight_T` is 1 for tokens that count and 0 for others."""
+        """Count all pairs among each token's experts; `weight_T` is 1 for tokens that count and 0 for
+        others."""
         top_k = indices_TK.shape[1]
         first, second = torch.triu_indices(top_k, top_k, offset=1, device=indices_TK.device)
         a, b = indices_TK[:, first], indices_TK[:, second]
-        weight = torch.ones_like(a, dtype=torch.float32) if weight_T is None else weight_T[:, None].expand(a.shape)
+        weight = (
+            torch.ones_like(a, dtype=torch.float32) if weight_T is None else weight_T[:, None].expand(a.shape)
+        )
         # Half of the work: count a pair once, smaller index first, and mirror it afterwards.
         code = (torch.minimum(a, b) * self.num_experts + torch.maximum(a, b)).reshape(-1)
         if self.sparse:
             self.merge_(*_mirrored(*_summed(code, weight.reshape(-1)), self.num_experts))
         else:
             size = self.num_experts
-            upper = torch.zeros(size * size, device=code.device).index_add_(0, code, weight.reshape(-1)).view(size, size)
+            upper = (
+                torch.zeros(size * size, device=code.device)
+                .index_add_(0, code, weight.reshape(-1))
+                .view(size, size)
+            )
             self.count.add_(upper).add_(upper.T)
 
     def merge_(self, code_P: Tensor, count_P: Tensor) -> None:
@@ -50,7 +58,7 @@ class PairCounts:
         self.code_P, self.count = _summed(torch.cat([self.code_P, code_P]), torch.cat([self.count, count_P]))
 
     def pairs(self) -> PairList:
-        """The pairs that met, whichever form holds them."""
+        """The pairs that occurred, from either form."""
         if self.sparse:
             met_P = self.count > 0
             code_P, count_P = self.code_P[met_P], self.count[met_P]

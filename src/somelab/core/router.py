@@ -1,7 +1,7 @@
-"""How a token finds its experts: query network, scores against the keys, top-k, gates.
+"""How a token selects its experts: query network, scores against the keys, top-k, gates.
 
-The router reads the keys and never moves them. Scores are fp32 whatever the rest runs in: keys a thousandth apart
-must stay apart. Shape letters: T tokens, D model width, E experts, K experts per token."""
+The router does not modify the keys. Scores are always fp32, so that keys a thousandth apart remain
+distinguishable. Shape letters: T tokens, D model width, E experts, K experts per token."""
 
 from __future__ import annotations
 
@@ -22,29 +22,33 @@ if TYPE_CHECKING:
 
 
 class Routing(NamedTuple):
-    """Where each token went."""
+    """The experts and gates of each token."""
 
     indices_TK: Tensor
-    """The chosen experts, best first (by the score that selected them)."""
+    """The selected experts, in descending order of the selection score."""
     gates_TK: Tensor
-    """Their weights, fp32, with gradient."""
+    """Their gates, fp32, with gradient."""
     queries_TD: Tensor
-    """The queries as they were compared with the keys, fp32: what attraction follows."""
+    """The queries as they were compared with the keys, fp32; used by attraction."""
     raw_queries_TD: Tensor
-    """The queries before centring and normalisation: what the running mean and the next layer's grounding use."""
+    """The queries before centring and normalisation: used by the running mean and the next layer's
+    grounding."""
     aux_loss: Tensor
-    """Entropy band and balancing loss, weighted; a zero where both are off."""
+    """Entropy band and balancing loss, weighted; 0 if both are off."""
 
 
 def detached(routing: Routing) -> Routing:
-    """The same without the graph that made it, to be kept beyond its backward."""
+    """The same detached from the graph, so that it can be kept after backward."""
     return Routing(*(part.detach() for part in routing))
 
 
 class Router(nn.Module):
-    """A query network and what follows it. `num_active` experts answer per token: K, or fewer during the warm-up."""
+    """The query network, scores, top-k and gates. `num_active` experts are selected per token: K, or fewer
+    during the warm-up."""
 
-    def __init__(self, d_model: int, top_k: int, config: RouterConfig, *, seed: int, layer: int, bias: bool = True) -> None:
+    def __init__(
+        self, d_model: int, top_k: int, config: RouterConfig, *, seed: int, layer: int, bias: bool = True
+    ) -> None:
         super().__init__()
         self.config = config
         self.top_k = self.num_active = top_k
@@ -57,13 +61,14 @@ class Router(nn.Module):
         self.log_temperature = nn.Parameter(start) if config.learnable_temperature else None
 
     def temperature(self) -> Tensor | float:
-        """What divides the scores: the learned or given one in training; in evaluation an explicit one goes first."""
+        """The divisor of the scores: the learned or configured one; in evaluation `eval_temperature` takes
+        precedence."""
         if not self.training and self.config.eval_temperature is not None:
             return self.config.eval_temperature
         return self.config.temperature if self.log_temperature is None else self.log_temperature.exp()
 
     def query(self, x_TD: Tensor, previous_TD: Tensor | None) -> Tensor:
-        """q = query_network(x), plus a share of the previous layer's query where the router is grounded."""
+        """q = query_network(x), plus a share of the previous layer's query if the router is grounded."""
         query_TD = x_TD
         if self.config.kind == "linear":
             query_TD = self.dropout(_linear(x_TD, self.linears[0]))
@@ -83,7 +88,8 @@ class Router(nn.Module):
         counted_T: Tensor | None = None,
         previous_TD: Tensor | None = None,
     ) -> Routing:
-        """Choose and weigh. `load_bias_E` shifts the selection, never the gates; losses count `counted_T` only."""
+        """Select experts and compute gates. `load_bias_E` shifts the selection, never the gates; losses count
+        `counted_T` only."""
         raw_TD = self._raw_queries(x_TD, previous_TD)
         with torch.autocast(raw_TD.device.type, enabled=False):
             query_TD = raw_TD.float() if self.config.gradient else raw_TD.detach().float()
@@ -98,7 +104,7 @@ class Router(nn.Module):
         return Routing(indices_TK, gates_TK, query_TD, raw_TD, aux_loss)
 
     def _raw_queries(self, x_TD: Tensor, previous_TD: Tensor | None) -> Tensor:
-        """The query network in the precision that the configuration wants."""
+        """The query network in the configured precision."""
         if self.config.precision == "model":
             return self.query(x_TD, previous_TD)
         with torch.autocast(x_TD.device.type, enabled=False):
@@ -110,7 +116,9 @@ class Router(nn.Module):
             return 2 * torch.sigmoid(scaled_TK) / chosen_TK.shape[1]
         return scaled_TK.softmax(dim=1)
 
-    def _aux_loss(self, scores_TE: Tensor, indices_TK: Tensor, gates_TK: Tensor, counted_T: Tensor | None) -> Tensor:
+    def _aux_loss(
+        self, scores_TE: Tensor, indices_TK: Tensor, gates_TK: Tensor, counted_T: Tensor | None
+    ) -> Tensor:
         band, balance = self.config.entropy_band, self.config.balance_loss
         loss = scores_TE.new_zeros(())
         if not self.training or (band is None and not balance):
@@ -128,14 +136,15 @@ class Router(nn.Module):
 
 
 def _linear(x: Tensor, layer: nn.Module) -> Tensor:
-    """A layer of the query network, on weights that a cast model may keep in another type than it computes in."""
+    """A layer of the query network, whose weights may be stored in another type than the compute type."""
     weight, bias = layer.weight, layer.bias
     assert isinstance(weight, Tensor)
     return F.linear(x, weight.to(x.dtype), bias.to(x.dtype) if isinstance(bias, Tensor) else None)
 
 
 def balancing_loss(logits_TE: Tensor, indices_TK: Tensor, weight_T: Tensor) -> Tensor:
-    """The classic load-balancing loss, E * sum_i f_i P_i: share of choices times mean probability; 1 when both are even.
+    """The classic load-balancing loss, E * sum_i f_i P_i: share of selections times mean probability; 1 when
+    both are uniform.
 
     `weight_T` are the tokens' shares of the batch and add up to 1."""
     num_experts, top_k = logits_TE.shape[1], indices_TK.shape[1]

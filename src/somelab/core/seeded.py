@@ -1,5 +1,5 @@
-"""Trained layers whose first weights come from a generator that is passed in.
-torch's own constructors draw from the global stream, which would tie a model's bits to whatever ran before it."""
+"""Trained layers whose first weights come from a generator that is passed in. torch's own constructors use
+the global generator, so that a model's weights would depend on what ran before."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from torch.nn.utils import skip_init
 
 
 def seeded_linear(num_inputs: int, num_outputs: int, *, bias: bool, rng: torch.Generator) -> nn.Linear:
-    """nn.Linear with its default law: weight and bias uniform within 1/sqrt(inputs)."""
-    linear = cast(nn.Linear, skip_init(nn.Linear, num_inputs, num_outputs, bias=bias, device=torch.get_default_device()))
+    """nn.Linear with its default initialisation: weight and bias uniform within 1/sqrt(inputs)."""
+    linear = cast(
+        nn.Linear, skip_init(nn.Linear, num_inputs, num_outputs, bias=bias, device=torch.get_default_device())
+    )
     for parameter in linear.parameters():
         draw_uniform_(parameter, num_inputs, rng)
     return linear
@@ -21,15 +23,20 @@ def seeded_linear(num_inputs: int, num_outputs: int, *, bias: bool, rng: torch.G
 
 def seeded_embedding(num_entries: int, width: int, *, std: float, rng: torch.Generator) -> nn.Embedding:
     """nn.Embedding with normal entries of the given standard deviation."""
-    embedding = cast(nn.Embedding, skip_init(nn.Embedding, num_entries, width, device=torch.get_default_device()))
+    embedding = cast(
+        nn.Embedding, skip_init(nn.Embedding, num_entries, width, device=torch.get_default_device())
+    )
     if not embedding.weight.is_meta:
         with torch.no_grad():
-            embedding.weight.copy_(torch.empty(num_entries, width, device="cpu").normal_(0, std, generator=rng))
+            embedding.weight.copy_(
+                torch.empty(num_entries, width, device="cpu").normal_(0, std, generator=rng)
+            )
     return embedding
 
 
 def draw_uniform_(weight: Tensor, num_inputs: int, rng: torch.Generator) -> None:
-    """Fill with nn.Linear's law. Drawn on the CPU, so that every device starts from the same bits; meta tensors stay empty."""
+    """Fill with nn.Linear's default. Drawn on the CPU, so that every device starts from the same bits; meta
+    tensors stay empty."""
     if weight.is_meta:
         return
     bound = 1 / math.sqrt(num_inputs)

@@ -1,4 +1,5 @@
-"""Randomness that is passed in: every draw is a function of (seed, purpose, layer, step), never of a global state.
+"""Randomness that is passed in: every draw is a function of (seed, purpose, layer, step), never of a global
+state.
 
 Shape letters: T tokens."""
 
@@ -21,14 +22,15 @@ def generator(seed: int, purpose: str, layer: int = 0, step: int = 0) -> torch.G
     return torch.Generator().manual_seed(derive(seed, purpose, layer, step))
 
 
-_GOLDEN, _MIX_1, _MIX_2 = -7046029254386353131, -4658895280553007687, -7723592293110705685  # splitmix64, as int64
+# Splitmix64, as int64.
+_GOLDEN, _MIX_1, _MIX_2 = (-7046029254386353131, -4658895280553007687, -7723592293110705685)
 
 
 def token_draws(seed: int, purpose: str, layer: int, step: int, token_index_T: Tensor) -> Tensor:
     """One uniform number in [0, 1) per token, a function of the token's place in the global batch.
 
-    Counter-based (splitmix64), so that micro-batches and ranks draw for their tokens exactly what one big batch
-    would have drawn for them."""
+    Counter-based (splitmix64), so that micro-batches and ranks draw for their tokens exactly what one big
+    batch would have drawn for them."""
     state_T = (token_index_T.to(torch.int64) + 1) * _GOLDEN + derive(seed, purpose, layer, step)
     state_T = (state_T ^ _shift_right(state_T, 30)) * _MIX_1
     state_T = (state_T ^ _shift_right(state_T, 27)) * _MIX_2

@@ -1,9 +1,10 @@
-"""What forward collects and gravity needs: n, m, S, C over the tokens of one optimizer step that carry loss.
+"""The statistics that forward collects for gravity: n, m, S, C over the tokens of one optimizer step that
+carry loss.
 
-All of it adds up, so micro-batches are additions and ranks are one sum. Beside the four: the weight and sum that
-attraction follows (they equal n and S unless only winners or gates count), the sum of queries by merit (for credit, added
-when the error is known), the sum of raw queries (for centring), and a few queries of the step (for rebirth), chosen by each
-token's own draw so that any split of the batch keeps the same ones.
+All of them are sums, so micro-batches and ranks are added. Beside these four: the weight and sum for
+attraction (equal to n and S unless only winners or gates count), the sum of queries weighted by merit (for
+credit, added when the error is known), the sum of raw queries (for centring), and a sample of the step's
+queries (for respawn), selected by a random draw per token so that any split of the batch keeps the same ones.
 Shape letters: T tokens, D model width, E experts, K experts per token, Q kept queries."""
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from somelab.core.fp32 import device_only
+from somelab.core.gravity import ORDER, Rule, Setup, parts_read
 from somelab.core.measures import gate_entropy
-from somelab.core.moving import device_only
 from somelab.core.pairs import DENSE_UP_TO, PairCounts
 from somelab.core.seeding import token_draws
 
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 
 
 class KeptQueries:
-    """A sample of the step's queries, one for each key that could need it: those with the lowest draws, in their order."""
+    """A sample of the step's queries, one for each key that could need it: those with the lowest draws, in
+    ascending order."""
 
     def __init__(self, limit: int, d_model: int) -> None:
         self.limit = limit
@@ -43,14 +46,16 @@ class KeptQueries:
 
 
 class RoutingStatistics(nn.Module):
-    """Accumulators of one layer. Plain tensors held as non-persistent buffers: they follow the model's device, and a
-    checkpoint, taken between steps, has no need of them. Only what the active rules read is collected."""
+    """Accumulators of one layer. Plain tensors held as non-persistent buffers: they follow the model's
+    device, and a checkpoint, taken between steps, does not need them. Only what the active rules need is
+    collected."""
 
     count_E: Tensor
     mass_E: Tensor
     pull_weight_E: Tensor
     pull_sum_ED: Tensor
     credit_ED: Tensor
+    credit_noise_E: Tensor
     raw_query_sum_D: Tensor
     num_tokens: Tensor
     gate_entropy: Tensor
@@ -65,25 +70,33 @@ class RoutingStatistics(nn.Module):
         centre: bool = False,
         seed: int = 0,
         layer: int = 0,
+        order: Sequence[Rule] | None = None,
     ) -> None:
+        """`moving`: whether keys move in this layer; `centre`: whether its router centres queries; `order`:
+        the rules."""
         super().__init__()
         self.config, self.seed, self.layer, self.centre = config, seed, layer, centre
-        self.wants_queries = moving and config.attraction and (config.alpha > 0 or config.alpha_floor > 0)
-        self.wants_credit = moving and config.credit > 0
-        self.wants_pairs = moving and config.peer_pull and max(config.beta, config.beta_final or 0.0) > 0
-        self.wants_kept = moving and config.respawn
+        parts = parts_read(ORDER if order is None else order, Setup(config, centre), moving=moving)
+        self.wants_queries = "queries" in parts
+        self.wants_credit = "credit" in parts
+        self.wants_credit_noise = "credit_noise" in parts
+        self.wants_pairs = "pairs" in parts
+        self.wants_kept = "kept" in parts
+        self.wants_raw_queries = "raw_queries" in parts
         self.additive: list[str] = []
         self._add_buffer("count_E", num_experts)
         self._add_buffer("mass_E", num_experts)
         self._add_buffer("num_tokens")
         self._add_buffer("gate_entropy")
-        self._add_buffer("raw_query_sum_D", d_model if centre else 0)
+        self._add_buffer("raw_query_sum_D", d_model if self.wants_raw_queries else 0)
         self._add_buffer("pull_weight_E", num_experts if self.wants_queries else 0)
         self._add_buffer("pull_sum_ED", num_experts if self.wants_queries else 0, d_model)
         self._add_buffer("credit_ED", num_experts if self.wants_credit else 0, d_model)
+        self._add_buffer("credit_noise_E", num_experts if self.wants_credit_noise else 0)
         self.kept = KeptQueries(num_experts, d_model)
         sparse = config.pairs == "sparse" or (config.pairs == "auto" and num_experts > DENSE_UP_TO)
         self.pairs = PairCounts(num_experts if self.wants_pairs else 0, sparse=sparse)
+        self._is_empty = self.count_E.is_meta
 
     @property
     def lists_pairs(self) -> bool:
@@ -95,14 +108,32 @@ class RoutingStatistics(nn.Module):
 
     def _apply(self, fn: Any, recurse: bool = True) -> RoutingStatistics:
         move = device_only(fn)
-        super()._apply(move, recurse)  # moves the buffers; what changes its length is no buffer and follows here
+        # Moves the buffers; tensors of variable length are no buffers and are moved here.
+        super()._apply(move, recurse)
         self.pairs.count, self.pairs.code_P = move(self.pairs.count), move(self.pairs.code_P)
         self.kept.draw_Q, self.kept.query_QD = move(self.kept.draw_Q), move(self.kept.query_QD)
+        self._materialize_()
         return self
 
+    def _materialize_(self) -> None:
+        """Zero what was created on the meta device once it has memory: `to_empty` and `from_pretrained` leave
+        buffers that no checkpoint fills uninitialised."""
+        if not self._is_empty or self.count_E.is_meta:
+            return
+        self._is_empty, device = False, self.count_E.device
+        # Not buffers, so a library that loads tensors by name does not fill them.
+        for tensors in (self.pairs, self.kept):
+            for name, value in vars(tensors).items():
+                if isinstance(value, Tensor):
+                    setattr(tensors, name, torch.zeros(value.shape, dtype=value.dtype, device=device))
+        self.zero_()
+
     @torch.no_grad()
-    def add_(self, routing: Routing, *, step: int, counted_T: Tensor | None, token_index_T: Tensor | None) -> None:
+    def add_(
+        self, routing: Routing, *, step: int, counted_T: Tensor | None, token_index_T: Tensor | None
+    ) -> None:
         """Add the tokens of one forward pass."""
+        self._materialize_()
         indices_TK = routing.indices_TK
         weight_T = self._weights(routing, step, counted_T, token_index_T)
         gates_TK = routing.gates_TK.detach().float()
@@ -115,7 +146,7 @@ class RoutingStatistics(nn.Module):
         self.count_E.index_add_(0, flat, ones_TK.reshape(-1))
         self.mass_E.index_add_(0, flat, gates_TK.reshape(-1))
         self.num_tokens.add_(indices_TK.shape[0] if weight_T is None else weight_T.sum())
-        if self.centre:
+        if self.wants_raw_queries:
             raw_TD = routing.raw_queries_TD.detach().float()
             self.raw_query_sum_D.add_(raw_TD.sum(dim=0) if weight_T is None else weight_T @ raw_TD)
         if self.wants_queries:
@@ -127,21 +158,34 @@ class RoutingStatistics(nn.Module):
 
     @torch.no_grad()
     def add_credit_(
-        self, routing: Routing, merit_TK: Tensor, *, step: int, counted_T: Tensor | None, token_index_T: Tensor | None
+        self,
+        routing: Routing,
+        merit_TK: Tensor,
+        *,
+        step: int,
+        counted_T: Tensor | None,
+        token_index_T: Tensor | None,
     ) -> None:
-        """Add what the experts of one forward pass have earned, once it is known."""
+        """Add the merits of the experts of one forward pass, once they are known."""
         weight_T = self._weights(routing, step, counted_T, token_index_T)
         merit_TK = merit_TK if weight_T is None else merit_TK * weight_T[:, None]
         queries_TD = routing.queries_TD.detach()
         for slot in range(merit_TK.shape[1]):
             self.credit_ED.index_add_(0, routing.indices_TK[:, slot], queries_TD * merit_TK[:, slot, None])
+        if self.wants_credit_noise:
+            square_TK = merit_TK.square() * queries_TD.square().sum(dim=1, keepdim=True)
+            self.credit_noise_E.index_add_(0, routing.indices_TK.reshape(-1), square_TK.reshape(-1))
 
-    def _weights(self, routing: Routing, step: int, counted_T: Tensor | None, token_index_T: Tensor | None) -> Tensor | None:
+    def _weights(
+        self, routing: Routing, step: int, counted_T: Tensor | None, token_index_T: Tensor | None
+    ) -> Tensor | None:
         """1 for tokens that count, 0 for others; None: all count."""
         weight_T = None if counted_T is None else counted_T.float()
         if self.config.token_fraction < 1:
             index_T = _index_or_range(token_index_T, routing.indices_TK)
-            drawn_T = token_draws(self.seed, "subsample", self.layer, step, index_T) < self.config.token_fraction
+            drawn_T = (
+                token_draws(self.seed, "subsample", self.layer, step, index_T) < self.config.token_fraction
+            )
             weight_T = drawn_T.float() if weight_T is None else weight_T * drawn_T
         return weight_T
 
@@ -156,14 +200,18 @@ class RoutingStatistics(nn.Module):
             plain = by != "gate" and not weighted
             self.pull_sum_ED.index_add_(0, chosen_T, queries_TD if plain else queries_TD * share_T[:, None])
 
-    def _keep_queries_(self, queries_TD: Tensor, weight_T: Tensor | None, step: int, token_index_T: Tensor | None) -> None:
-        draw_T = token_draws(self.seed, "respawn", self.layer, step, _index_or_range(token_index_T, queries_TD))
+    def _keep_queries_(
+        self, queries_TD: Tensor, weight_T: Tensor | None, step: int, token_index_T: Tensor | None
+    ) -> None:
+        draw_T = token_draws(
+            self.seed, "respawn", self.layer, step, _index_or_range(token_index_T, queries_TD)
+        )
         if weight_T is not None:
             queries_TD, draw_T = queries_TD[weight_T > 0], draw_T[weight_T > 0]
         self.kept.add_(draw_T, queries_TD)
 
     def zero_(self) -> None:
-        """Forget the step, in place."""
+        """Reset to zero, in place."""
         for name in self.additive:
             getattr(self, name).zero_()
         self.pairs.zero_()
@@ -175,7 +223,8 @@ def _index_or_range(token_index_T: Tensor | None, like_T: Tensor) -> Tensor:
 
 
 def all_reduce_(statistics: Sequence[RoutingStatistics], group: dist.ProcessGroup | None = None) -> None:
-    """Sum the statistics of all layers over the ranks in one collective; lists (sparse pairs, kept queries) are gathered."""
+    """Sum the statistics of all layers over the ranks in one collective; lists (sparse pairs, kept queries)
+    are gathered."""
     parts = [getattr(s, name) for s in statistics for name in s.additive]
     parts += [s.pairs.count for s in statistics if not s.pairs.sparse]
     flat = torch.cat([part.reshape(-1) for part in parts])
@@ -200,7 +249,9 @@ def _gather_lists_(listed: Sequence[RoutingStatistics], group: dist.ProcessGroup
     everyone: list[Any] = [None] * dist.get_world_size(group)
     dist.all_gather_object(everyone, mine, group=group)
     for position, s in enumerate(listed):
-        draws, queries, codes, counts = (torch.cat([rank[position][i] for rank in everyone]).to(s.count_E.device) for i in range(4))
+        draws, queries, codes, counts = (
+            torch.cat([rank[position][i] for rank in everyone]).to(s.count_E.device) for i in range(4)
+        )
         s.kept.zero_()
         s.kept.add_(draws, queries)
         if s.lists_pairs:

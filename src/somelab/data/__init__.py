@@ -1,1 +1,1 @@
-"""What a model reads: the built-in corpus, own text, tokenizer, packing and padding, the resumable loader."""
+"""Data: the built-in corpus, users' text, tokenizer, packing and padding, the resumable loader."""

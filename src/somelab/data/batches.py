@@ -1,5 +1,5 @@
-"""Loaders: endless shuffled batches for training, and one deterministic pass for evaluation. Every rank builds the
-global batch (a small part of a step) and takes its rows, so all agree on it without talking.
+"""Loaders: endless shuffled batches for training, and one deterministic pass for evaluation. Every rank
+builds the global batch (a small part of a step) and takes its rows, so no communication is needed.
 
 Shape letters: B sequences, T tokens."""
 
@@ -24,10 +24,10 @@ EVALUATION_TOKENS = 8192
 
 
 class Loader:
-    """Batches without end, in an order that follows from (seed, epoch); iterate once at a time.
+    """Endless batches, in an order that is a function of (seed, epoch); only one iterator at a time.
 
-    No document is skipped: where an epoch does not fill its last batch, that batch goes on with the next epoch, in both
-    layouts. `num_batches_per_epoch` is rounded down."""
+    No document is skipped: where an epoch does not fill its last batch, that batch goes on with the next
+    epoch, in both layouts. `num_batches_per_epoch` is rounded down."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Loader:
         self.device = torch.device(device)
         self.batch_size = config.train.batch_size
         self.num_sequences = 0
-        """Sequences of the global batches handed out so far: the whole state."""
+        """Sequences of the global batches returned so far: the whole state."""
         self._prepared, self._split = prepared, prepared.split(split)
         self._packed = config.data.layout == "pack"
         self._check_size(split)
@@ -63,7 +63,7 @@ class Loader:
 
     @property
     def num_truncated_tokens(self) -> int:
-        """Tokens of an epoch that padded sequences have no room for; none when packed."""
+        """Tokens of an epoch that padded sequences cut off; 0 when packed."""
         lengths = np.diff(self._split.offsets)
         return 0 if self._packed else int(np.maximum(lengths - (self.config.model.seq_len + 1), 0).sum())
 
@@ -75,21 +75,27 @@ class Loader:
                 yield batch.to(self.device)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where reading stands, and what it must find again to go on. The batch size may change on the way."""
+        """The position, and the settings that must be the same on resume. The batch size may change."""
         return {"num_sequences": self.num_sequences, **self._conditions()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on where the state was taken; call before iterating."""
+        """Continue from a state; call before iterating."""
         for name, here in self._conditions().items():
             if state[name] != here:
                 raise SomelabError(
-                    f"cannot go on reading: {name} was {state[name]!r} and is {here!r}; resume with the same data settings"
+                    f"cannot continue the data: {name} was {state[name]!r} and is {here!r}; resume with the "
+                    "same data settings"
                 )
         self.num_sequences = int(state["num_sequences"])
 
     def _conditions(self) -> dict[str, Any]:
         data, model = self.config.data, self.config.model
-        return {"seed": self.seed, "data": self._prepared.digest, "layout": data.layout, "seq_len": model.seq_len}
+        return {
+            "seed": self.seed,
+            "data": self._prepared.digest,
+            "layout": data.layout,
+            "seq_len": model.seq_len,
+        }
 
     def _batches(self, first: int) -> Iterator[Batch]:
         while True:
@@ -130,8 +136,9 @@ class Loader:
 class EvaluationLoader:
     """One pass over a split, the same each time, every document once; `len` is the number of batches.
 
-    Packed, documents that fit a sequence are kept whole, so that the loss does not depend on layout or batch size. Longer
-    ones go on in further sequences without their context (packed) or are cut (padded, as in training)."""
+    Packed, documents that fit a sequence are kept whole, so that the loss does not depend on layout or batch
+    size. Longer ones continue in further sequences without their context (packed) or are cut (padded, as in
+    training)."""
 
     def __init__(
         self,
@@ -143,7 +150,8 @@ class EvaluationLoader:
         batch_size: int | None = None,
         device: torch.device | str = "cpu",
     ) -> None:
-        """`batch_size`: sequences of all ranks in one pass; None: train.micro_batch_size, or 8,192 tokens, for each rank."""
+        """`batch_size`: sequences of all ranks in one pass; None: train.micro_batch_size, or 8,192 tokens,
+        for each rank."""
         _check_vocabulary(prepared, config)
         self.rank, self.world_size, self.device = rank, world_size, torch.device(device)
         self.seq_len = config.model.seq_len
@@ -174,7 +182,7 @@ class EvaluationLoader:
             rows = fill(self._split, self._whole[first:end], self.seq_len)
         else:
             rows = padded(self._split, list(range(first, end)), self.seq_len)
-        # Sharded models need every rank in every pass: blank rows, which count nowhere, even out the last batch.
+        # Sharded models need every rank in every pass: blank rows, which do not count, fill the last batch.
         return np.pad(rows, ((0, -len(rows) % self.world_size), (0, 0)), constant_values=PAD_ID)
 
 

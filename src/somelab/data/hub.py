@@ -1,5 +1,5 @@
-"""Datasets of the Hugging Face Hub, by name: `owner/name`, `owner/name/configuration`, each with `:column` if need be.
-Whatever goes wrong on the way there ends in one line that says what to give instead."""
+"""Datasets of the Hugging Face Hub, by name: `owner/name`, `owner/name/configuration`, each with `:column` if
+need be. Every failure becomes one line with a remedy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from somelab.errors import ConfigError, SomelabError, nearest
 
 
 class HubName(NamedTuple):
-    """What a name asks for. `column` is None where the name does not say."""
+    """A parsed name. `column` is None if the name has none."""
 
     dataset: str
     configuration: str | None
@@ -35,7 +35,8 @@ def load_splits(source: str, name: HubName) -> Mapping[str, Any]:
         import datasets  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise SomelabError(
-            f"reading {source} needs the datasets library; run `pip install 'somelab[data]'`, or give --data FILE.txt"
+            f"reading {source} needs the datasets library; run `pip install 'somelab[data]'`, or give "
+            "--data FILE.txt"
         ) from None
     try:
         with _without_warnings("huggingface_hub"):
@@ -45,14 +46,14 @@ def load_splits(source: str, name: HubName) -> Mapping[str, Any]:
         raise ConfigError(
             "data.source",
             source,
-            f"{'is no path here, and ' if '/' in source else ''}cannot be had from the Hub ({reason})",
+            f"{'is no path here, and ' if '/' in source else ''}cannot be loaded from the Hub ({reason})",
             "check the name and the network, or give text of your own: --data FILE.txt",
         ) from None
 
 
 @contextmanager
 def _without_warnings(library: str) -> Generator[None]:
-    """Out of reach of the Hub its library tells of every attempt; the one line at the end says it all."""
+    """Without network the library logs every attempt; one error at the end is enough."""
     logger = logging.getLogger(library)
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -70,6 +71,8 @@ def read_split(splits: Mapping[str, Any], split: str, source: str, column: str) 
         raise ConfigError("data.text_column", column, f"{source} has no such column", remedy)
     for text in (row[column] for row in rows.select_columns([column])):
         if text is not None and not isinstance(text, str):
-            raise ConfigError("data.text_column", column, f"{source} has no text in it", "name a column of text")
+            raise ConfigError(
+                "data.text_column", column, f"{source} has no text in it", "name a column of text"
+            )
         if text and text.strip():
             yield text

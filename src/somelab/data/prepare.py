@@ -1,5 +1,6 @@
-"""Documents to token files, once: the tokenizer is trained, every document encoded, and both are kept by content.
-What is kept does not depend on layout, sequence length or batch size, so that runs which differ there share it."""
+"""Documents to token files, once: the tokenizer is trained, every document encoded, and both are cached by
+content. The cache does not depend on layout, sequence length or batch size, so that runs which differ in
+these share it."""
 
 from __future__ import annotations
 
@@ -18,18 +19,18 @@ from numpy.typing import NDArray
 from somelab.config import Config
 from somelab.data.sources import Source, open_source
 from somelab.data.tokenizer import END_OF_TEXT_ID, Tokenizer, check_vocab_size
-from somelab.disk.cache import build_once, cache_root
+from somelab.disk.built_once import build_once, cache_root
 from somelab.errors import SomelabError
 
 FORMAT = 1
-# The tokenizer learns from the first documents up to this size: more text hardly changes which pairs are frequent,
-# and these documents are kept in memory until they are encoded, so that the source is read once.
+# The tokenizer learns from the first documents up to this size: more text hardly changes which pairs are
+# frequent, and these documents are kept in memory until they are encoded, so that the source is read once.
 TOKENIZER_BYTES = 50_000_000
 BLOCK_BYTES = 2_000_000
 
 SplitName = Literal["train", "val"]
 Progress = Callable[[str, int], None]
-"""Called now and then with what is being done, and the number of documents that are done with."""
+"""Called at intervals with the current activity and the number of documents processed."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class PreparedData:
 
     source: str
     digest: str
-    """Names the content, tokenizer and tokens, wherever it is kept and however it was called."""
+    """Identifies tokenizer and tokens, independent of path and name."""
     tokenizer: Tokenizer
     train: Split
     val: Split
@@ -67,7 +68,8 @@ class PreparedData:
 
 
 def prepare(config: Config, cache_dir: Path | None = None, progress: Progress | None = None) -> PreparedData:
-    """The data of a run, with a tokenizer of `model.vocab_size` trained on its training text; from the cache if there."""
+    """The data of a run, with a tokenizer of `model.vocab_size` trained on its training text; from the cache
+    if present."""
     check_vocab_size(config.model.vocab_size)
     source = open_source(config.data)
     report = progress or _silent
@@ -84,16 +86,24 @@ def prepare(config: Config, cache_dir: Path | None = None, progress: Progress | 
 
 
 def prepare_with(
-    tokenizer: Tokenizer, config: Config, cache_dir: Path | None = None, progress: Progress | None = None, whole: bool = False
+    tokenizer: Tokenizer,
+    config: Config,
+    cache_dir: Path | None = None,
+    progress: Progress | None = None,
+    whole: bool = False,
 ) -> PreparedData:
     """The data that `config` names in the tokens of an existing tokenizer.
 
-    `whole`: to measure a model on a text, all of it is validation (of a source with a validation part of its own, that
-    part), and training is empty."""
+    `whole`: to measure a model on a text, all of it is validation (of a source with a validation part of its
+    own, that part), and training is empty."""
     source = open_source(config.data)
 
     def build(folder: Path) -> None:
-        documents = {"train": iter(()), "val": source.whole()} if whole else {"train": source.train(), "val": source.val()}
+        documents = (
+            {"train": iter(()), "val": source.whole()}
+            if whole
+            else {"train": source.train(), "val": source.val()}
+        )
         _write(folder, source, tokenizer, documents, progress or _silent)
 
     return _built_once(source, {"tokenizer": tokenizer.digest, "whole": whole}, build, cache_dir)
@@ -108,20 +118,24 @@ def open_prepared(folder: Path) -> PreparedData:
         return PreparedData(meta["source"], meta["digest"], tokenizer, splits["train"], splits["val"])
     except (OSError, ValueError, KeyError, SomelabError) as error:
         reason = str(error).splitlines()[0]
-        raise SomelabError(f"the prepared data in {folder} are damaged ({reason}); remove that folder, and try again") from None
+        raise SomelabError(
+            f"the prepared data in {folder} are damaged ({reason}); remove that folder, and try again"
+        ) from None
 
 
 def _built_once(
     source: Source, settings: Mapping[str, object], build: Callable[[Path], None], cache_dir: Path | None
 ) -> PreparedData:
     key = json.dumps({"format": FORMAT, "source": source.identity, **settings}, sort_keys=True)
-    folder = build_once(cache_root(cache_dir), hashlib.blake2b(key.encode(), digest_size=10).hexdigest(), build)
-    # The same content may have been prepared under another name.
+    folder = build_once(
+        cache_root(cache_dir), hashlib.blake2b(key.encode(), digest_size=10).hexdigest(), build
+    )
+    # The same content may be cached under another name.
     return replace(open_prepared(folder), source=source.name)
 
 
 def _head(documents: Iterator[str], report: Progress) -> list[str]:
-    """The first documents, taken off the iterator."""
+    """The first documents, removed from the iterator."""
     head: list[str] = []
     num_bytes = 0
     while num_bytes < TOKENIZER_BYTES and (text := next(documents, None)) is not None:
@@ -132,17 +146,29 @@ def _head(documents: Iterator[str], report: Progress) -> list[str]:
     return head
 
 
-def _write(folder: Path, source: Source, tokenizer: Tokenizer, splits: Mapping[str, Iterable[str]], report: Progress) -> None:
+def _write(
+    folder: Path, source: Source, tokenizer: Tokenizer, splits: Mapping[str, Iterable[str]], report: Progress
+) -> None:
     tokenizer.save(folder / "tokenizer.json")
     dtype = np.dtype(np.uint16 if tokenizer.vocab_size <= 1 << 16 else np.uint32)
-    facts = {name: _write_split(folder, name, documents, tokenizer, dtype, report) for name, documents in splits.items()}
-    digest = hashlib.blake2b(json.dumps([tokenizer.digest, facts], sort_keys=True).encode(), digest_size=6).hexdigest()
+    facts = {
+        name: _write_split(folder, name, documents, tokenizer, dtype, report)
+        for name, documents in splits.items()
+    }
+    digest = hashlib.blake2b(
+        json.dumps([tokenizer.digest, facts], sort_keys=True).encode(), digest_size=6
+    ).hexdigest()
     meta = {"format": FORMAT, "source": source.name, "digest": digest, "dtype": dtype.name, "splits": facts}
     (folder / "meta.json").write_text(json.dumps(meta, indent=1), encoding="utf-8")
 
 
 def _write_split(
-    folder: Path, name: str, documents: Iterable[str], tokenizer: Tokenizer, dtype: np.dtype[Any], report: Progress
+    folder: Path,
+    name: str,
+    documents: Iterable[str],
+    tokenizer: Tokenizer,
+    dtype: np.dtype[Any],
+    report: Progress,
 ) -> dict[str, int | str]:
     ends = array("q", [0])
     num_bytes = 0
@@ -159,11 +185,16 @@ def _write_split(
             num_bytes += size
             report(f"encoding {name}", len(ends) - 1)
     np.save(folder / f"{name}-offsets.npy", np.array(ends, dtype=np.int64))
-    return {"num_documents": len(ends) - 1, "num_tokens": ends[-1], "num_bytes": num_bytes, "digest": digest.hexdigest()}
+    return {
+        "num_documents": len(ends) - 1,
+        "num_tokens": ends[-1],
+        "num_bytes": num_bytes,
+        "digest": digest.hexdigest(),
+    }
 
 
 def _blocks(documents: Iterable[str]) -> Iterator[tuple[list[str], int]]:
-    """Documents in blocks of a few megabytes, each with its size: what is in memory at a time."""
+    """Documents in blocks of a few megabytes, each with its size; one block is in memory at a time."""
     texts: list[str] = []
     size = 0
     for text in documents:

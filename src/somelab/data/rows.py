@@ -1,7 +1,8 @@
-"""Which tokens stand in which row: packed without a gap, padded, or packed whole for evaluation. A row is T + 1 tokens.
-Row i is a function of i alone, so that resuming, ranks and batch sizes need no bookkeeping.
+"""Which tokens are in which row: packed without gaps, padded, or packed whole for evaluation. A row is T + 1
+tokens. Row i is a function of i, so that resuming, ranks and batch sizes need no further state.
 
-Shape letters: R rows, T tokens of a sequence, S = T + 1 tokens of a row (inputs are the first T, targets the last T)."""
+Shape letters: R rows, T tokens of a sequence, S = T + 1 tokens of a row (inputs are the first T, targets the
+last T)."""
 
 from __future__ import annotations
 
@@ -17,13 +18,13 @@ from somelab.data.prepare import Split
 from somelab.data.tokenizer import PAD_ID
 
 Tokens = NDArray[np.int64]
-# Rows that may still take a document while evaluation is packed: few, so that documents stay close to their order.
+# Rows that are open at a time while evaluation is packed: few, so that documents stay close to their order.
 OPEN_ROWS = 32
 SHORTEST_PIECE = 2
 
 
 class EndlessRows(Protocol):
-    """The rows of epoch after epoch, numbered without end."""
+    """The rows of all epochs, numbered without end."""
 
     def read(self, first: int, num_rows: int) -> Tokens: ...
 
@@ -38,10 +39,10 @@ def document_order(num_documents: int, seed: int, epoch: int) -> NDArray[np.int6
 
 
 class PackedRows:
-    """Shuffled documents end to end, epoch after epoch: one endless stream, of which row i starts at token i T.
+    """Shuffled documents end to end, epoch after epoch: one endless stream; row i starts at token i T.
 
-    Rows share one token, the last target of one being the first input of the next: so each token of the stream is a
-    target once, an epoch ends within a row, and nothing is left out."""
+    Rows share one token, the last target of one being the first input of the next: so each token of the
+    stream is a target once, an epoch may end within a row, and no token is left out."""
 
     def __init__(self, split: Split, seq_len: int, seed: int) -> None:
         self.split, self.seq_len, self.seed = split, seq_len, seed
@@ -113,8 +114,8 @@ Piece = tuple[int, int]
 def pack_whole(split: Split, seq_len: int) -> list[list[Piece]]:
     """Rows for evaluation: a document that fits is never cut, so its loss is that of reading it alone.
 
-    A longer one continues in further rows, each beginning with the last target of the one before (whose context is
-    lost). Each piece goes to the fullest of the last few rows that can take it."""
+    A longer one continues in further rows, each beginning with the last target of the one before (whose
+    context is lost). Each piece goes to the fullest of the last few rows that can take it."""
     rows: list[list[Piece]] = []
     space: dict[int, int] = {}
     for begin, end in zip(split.offsets[:-1].tolist(), split.offsets[1:].tolist()):

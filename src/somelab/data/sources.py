@@ -1,5 +1,5 @@
-"""From the one word `--data` to documents: the built-in corpus, own files, a Hub dataset. Each has a held-out part.
-A source names its content by a digest, so that prepared data are found again and never mistaken for other data."""
+"""From the value of `--data` to documents: the built-in corpus, users' files, a Hub dataset. Each has a
+held-out part. A source is identified by a digest of its content, under which prepared data are cached."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from somelab.data.text_files import READERS, read_documents, readable
 from somelab.errors import ConfigError, nearest
 
 TINYSTORIES = "roneneldan/TinyStories"
-# The corpus of a seed is endless: each split has a seed of its own, so that their documents are not the same ones.
+# The corpus of a random seed is endless: each split has its own seed, so that their documents differ.
 BUILTIN_SEEDS = {"train": 0, "val": 1}
 BUILTIN_SIZES = {"train": 20_000, "val": 1_000}
 HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+){1,2}(:\w+)?")
@@ -33,19 +33,21 @@ Documents = Callable[[], Iterator[str]]
 
 @dataclass(frozen=True)
 class Source:
-    """Where documents come from. Each of the three reads from the front at every call."""
+    """A source of documents. Each of the three callables starts from the first document at every call."""
 
     name: str
     identity: str
-    """Changes whenever the documents could."""
+    """Changes whenever the documents may have changed."""
     train: Documents
     val: Documents
     whole: Documents
-    """What to measure a finished model on: the validation part where the source itself has one, else every document."""
+    """What to measure a finished model on: the validation part where the source itself has one, else every
+    document."""
 
 
 def open_source(config: DataConfig) -> Source:
-    """The source that `data.source` names, cut to the subset sizes: the first documents of each part, in their order."""
+    """The source that `data.source` names, cut to the subset sizes: the first documents of each part, in
+    their order."""
     word = config.source.strip()
     sizes = [config.train_subset_size, config.val_subset_size]
     if word.partition(":")[0] == "builtin":
@@ -54,11 +56,16 @@ def open_source(config: DataConfig) -> Source:
     elif word == "tinystories":
         source = _hub(word, HubName.parse(TINYSTORIES), config.text_column)
     elif word and os.path.exists(path := Path(os.path.expanduser(word))):
-        source = _files(path, config.text_column)
+        source = _files(path, config.text_column, reads_val=config.purpose == "judge")
     elif HUB_NAME.fullmatch(word) and Path(word).suffix.lower() not in READERS:
         source = _hub(word, HubName.parse(word), config.text_column)
     else:
         raise _unknown(word)
+    if config.purpose == "tune":
+        # A split of the training documents alone: `source.val` is not read.
+        source = _split_by_hash(
+            source.name, _digest(source.identity, config.purpose), source.train, config.purpose
+        )
     num_train, num_val = sizes
     return Source(
         word,
@@ -85,21 +92,23 @@ def _builtin(word: str) -> Source:
     kinds = [kind.strip() for kind in chosen.split(",")] if ":" in word else None
     for kind in kinds or ():
         if kind not in corpus.KINDS:
-            raise ConfigError("data.source", word, f"{kind!r} is no kind of built-in document", nearest(kind, corpus.KINDS))
+            raise ConfigError(
+                "data.source", word, f"{kind!r} is no kind of built-in document", nearest(kind, corpus.KINDS)
+            )
 
     def reading(split: str) -> Documents:
         return lambda: (document.text for document in corpus.documents(BUILTIN_SEEDS[split], kinds))
 
-    # The generator's own code stands for the text that it writes.
-    folder = Path(corpus.__file__).parent
-    code = [path.read_bytes().decode() for path in sorted(folder.rglob("*.py"))]
-    identity = _digest("builtin", sorted(set(kinds or corpus.KINDS)), list(BUILTIN_SEEDS.values()), code)
+    # The text is identified by the generator's code, grammar and word lists.
+    files = sorted(path for path in Path(corpus.__file__).parent.rglob("*") if path.suffix in (".py", ".txt"))
+    content = [path.read_bytes().decode() for path in files]
+    identity = _digest("builtin", sorted(set(kinds or corpus.KINDS)), list(BUILTIN_SEEDS.values()), content)
     return Source(word, identity, reading("train"), reading("val"), reading("val"))
 
 
 def _hub(word: str, name: HubName, column: str) -> Source:
-    """The identity is the name alone: once prepared, the data are found without the network. Another name, or an
-    emptied cache, reads anew."""
+    """The identity is the name alone: once prepared, the data are found without the network. To read the
+    dataset again, empty the cache."""
     column = name.column or column
     identity = _digest("hub", name.dataset, name.configuration, column)
 
@@ -108,7 +117,10 @@ def _hub(word: str, name: HubName, column: str) -> Source:
         splits = load_splits(word, name)
         if "train" not in splits:
             raise ConfigError(
-                "data.source", word, f"has no split named train (it has {', '.join(splits)})", "choose another dataset"
+                "data.source",
+                word,
+                f"has no split named train (it has {', '.join(splits)})",
+                "choose another dataset",
             )
         train = partial(read_split, splits, "train", word, column)
         val = partial(read_split, splits, "validation", word, column)
@@ -119,30 +131,51 @@ def _hub(word: str, name: HubName, column: str) -> Source:
     return Source(word, identity, lambda: source().train(), lambda: source().val(), lambda: source().whole())
 
 
-def _files(path: Path, column: str) -> Source:
-    """A file or folder. Validation is X-valid.txt beside X-train.txt; in a folder, the files named so; else by hash."""
+def _files(path: Path, column: str, *, reads_val: bool = True) -> Source:
+    """A file or folder. Validation is X-valid.txt beside X-train.txt; in a folder, the files named so; else
+    by hash.
+
+    `reads_val`: False if the validation files must not be opened, not even for their digest."""
     if path.is_dir():
         train, val = _files_of_folder(path)
     elif path.suffix.lower() in READERS:
         sibling = path.with_name(re.sub(r"-train$", "-valid", path.stem) + path.suffix)
         train, val = [path], [sibling] if sibling != path and sibling.exists() else []
     else:
-        raise ConfigError("data.source", str(path), f"is not a {_known_suffixes()} file", "convert it, or change its name")
-    identity = _digest([_identity(file, column) for file in train], [_identity(file, column) for file in val])
+        raise ConfigError(
+            "data.source", str(path), f"is not a {_known_suffixes()} file", "convert it, or change its name"
+        )
+    identity = _digest(
+        [_identity(file, column) for file in train], [_identity(file, column) for file in val if reads_val]
+    )
     if not val:
         return _split_by_hash(str(path), identity, _reading(train, column))
     return Source(str(path), identity, _reading(train, column), _reading(val, column), _reading(val, column))
 
 
 def _files_of_folder(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Training and validation files, each by path. Where some are named `train`, others but `valid` are left alone."""
-    inside = {path.relative_to(folder): path for path in folder.rglob("*") if path.suffix.lower() in READERS and path.is_file()}
-    known = [inside[name] for name in sorted(inside, key=Path.as_posix) if not any(part.startswith(".") for part in name.parts)]
+    """Training and validation files, each by path. Where some are named `train`, others but `valid` are left
+    alone."""
+    inside = {
+        path.relative_to(folder): path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in READERS and path.is_file()
+    }
+    known = [
+        inside[name]
+        for name in sorted(inside, key=Path.as_posix)
+        if not any(part.startswith(".") for part in name.parts)
+    ]
     val = [path for path in known if HELD_OUT_NAME.search(path.stem)]
     rest = [path for path in known if path not in val]
     train = [path for path in rest if TRAIN_NAME.search(path.stem)] or rest
     if not train:
-        raise ConfigError("data.source", str(folder), f"is a folder without {_known_suffixes()} files to train on", "give another")
+        raise ConfigError(
+            "data.source",
+            str(folder),
+            f"is a folder without {_known_suffixes()} files to train on",
+            "give another",
+        )
     return train, val
 
 
@@ -161,20 +194,20 @@ def _reading(paths: Sequence[Path], column: str) -> Documents:
     return documents
 
 
-def _split_by_hash(name: str, identity: str, documents: Documents) -> Source:
-    cut = cache(lambda: find_cut(documents(), name))
+def _split_by_hash(name: str, identity: str, documents: Documents, purpose: str = "") -> Source:
+    cut = cache(lambda: find_cut(documents(), name, purpose))
 
     def train() -> Iterator[str]:
-        return (text for text in documents() if draw(text) >= cut())
+        return (text for text in documents() if draw(text, purpose) >= cut())
 
     def val() -> Iterator[str]:
-        return (text for text in documents() if draw(text) < cut())
+        return (text for text in documents() if draw(text, purpose) < cut())
 
     return Source(name, identity, train, val, documents)
 
 
 def _identity(path: Path, column: str) -> list[str]:
-    """A file by its content, and by how that is read."""
+    """Identity of a file: its content and how it is parsed."""
     digest = hashlib.blake2b(digest_size=20)
     with readable(path) as file:
         while block := file.read(BYTES_PER_READ):
@@ -195,5 +228,7 @@ def _known_suffixes() -> str:
 def _unknown(word: str) -> ConfigError:
     looks_like_path = Path(word).suffix.lower() in READERS or re.search(r"[/\\~]", word)
     problem = "there is no such file or folder" if looks_like_path else "is not a source of text"
-    remedy = f"give builtin, tinystories, the path of a {_known_suffixes()} file, or a Hub dataset as owner/name"
+    remedy = (
+        f"give builtin, tinystories, the path of a {_known_suffixes()} file, or a Hub dataset as owner/name"
+    )
     return ConfigError("data.source", word, problem, remedy)

@@ -1,5 +1,5 @@
-"""A file of text as a stream of documents: .txt, .jsonl and .parquet, read once from front to back.
-What cannot be read ends in one line that names the file and the place in it."""
+"""A file of text as a stream of documents: .txt, .jsonl and .parquet, read once from front to back. A file
+that cannot be read gives one line with the file and the position."""
 
 from __future__ import annotations
 
@@ -12,36 +12,41 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from somelab.data.tokenizer import END_OF_TEXT
-from somelab.errors import ConfigError, SomelabError, nearest
+from somelab.errors import ConfigError, SomelabError, nearest, reading_problem
 
 SEPARATOR = END_OF_TEXT.encode()
 SEPARATOR_LINE = re.compile(rb"^[ \t]*" + re.escape(SEPARATOR) + rb"[ \t\r]*$", re.MULTILINE)
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-# Text without separators is cut at the first blank line behind this many bytes, or at the first line end behind twice
-# as many: long enough to fill a context. A small file is cut finer, so that some of its documents can be held out.
+# Text without separators is cut at the first blank line behind this many bytes, or at the first line end
+# behind twice as many: long enough to fill a context. A small file is cut finer, so that some of its
+# documents can be held out.
 BYTES_PER_DOCUMENT = 2000
 DOCUMENTS_PER_FILE = 40
 ROWS_PER_BLOCK = 1000
 
 
 def read_documents(path: Path, column: str) -> Iterator[str]:
-    """The documents of one file in their order; empty ones are left out. `column` holds the text of .jsonl and .parquet."""
+    """The documents of one file in their order; empty ones are left out. `column` holds the text of .jsonl
+    and .parquet."""
     return (text for text in READERS[path.suffix.lower()](path, column) if text.strip())
 
 
 @contextmanager
 def readable(path: Path) -> Generator[BinaryIO]:
-    """The open file; trouble with the disk or its rights becomes one line."""
+    """The open file; an OSError becomes one line."""
     try:
         with path.open("rb") as file:
             yield file
     except OSError as error:
-        problem = "there is no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-        raise ConfigError("data.source", str(path), problem, "give a file that exists and may be read") from None
+        problem = reading_problem(error)
+        raise ConfigError(
+            "data.source", str(path), problem, "give a file that exists and may be read"
+        ) from None
 
 
 def _read_text(path: Path, column: str) -> Iterator[str]:
-    """Documents between lines `<|endoftext|>`; without any such line, runs of paragraphs of about 2,000 bytes."""
+    """Documents between lines `<|endoftext|>`; without any such line, runs of paragraphs of about 2,000
+    bytes."""
     with readable(path) as file:
         size = path.stat().st_size
         if size == 0:
@@ -57,7 +62,7 @@ def _read_text(path: Path, column: str) -> Iterator[str]:
 
 
 def _between_separators(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
-    """Each document, and the bytes it takes in the file together with the line that ends it."""
+    """Each document, and its size in the file including the separator line."""
     lines: list[bytes] = []
     for line in file:
         if line.strip() == SEPARATOR:
@@ -88,7 +93,10 @@ def _decoded(content: bytes, path: Path, start: int) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError(
-            "data.source", str(path), f"is not UTF-8 text (byte {start + error.start})", "save it as UTF-8, or remove that byte"
+            "data.source",
+            str(path),
+            f"is not UTF-8 text (byte {start + error.start})",
+            "save it as UTF-8, or remove that byte",
         ) from None
 
 
@@ -105,7 +113,9 @@ def _read_jsonl(path: Path, column: str) -> Iterator[str]:
 
 def _text_of_row(content: str, path: Path, column: str, number: int) -> str:
     def refused(problem: str) -> ConfigError:
-        return ConfigError("data.source", str(path), f"line {number} {problem}", "correct or remove that line")
+        return ConfigError(
+            "data.source", str(path), f"line {number} {problem}", "correct or remove that line"
+        )
 
     try:
         row = json.loads(content)
@@ -143,7 +153,9 @@ def _read_parquet(path: Path, column: str) -> Iterator[str]:
         import pyarrow  # pyright: ignore[reportMissingImports]
         import pyarrow.parquet as parquet  # pyright: ignore[reportMissingImports]
     except ImportError:
-        raise SomelabError(f"reading {path.name} needs pyarrow; run `pip install 'somelab[data]'`, or give a .jsonl file") from None
+        raise SomelabError(
+            f"reading {path.name} needs pyarrow; run `pip install 'somelab[data]'`, or give a .jsonl file"
+        ) from None
     with readable(path) as file:
         try:
             table = cast(Any, parquet.ParquetFile(file))
@@ -152,13 +164,18 @@ def _read_parquet(path: Path, column: str) -> Iterator[str]:
                 raise _no_such_column(column, str(path), list(kinds))
             if str(kinds[column]) not in ("string", "large_string", "string_view"):
                 raise ConfigError(
-                    "data.text_column", column, f"{path} holds {kinds[column]} in it, not text", f"choose one of {', '.join(kinds)}"
+                    "data.text_column",
+                    column,
+                    f"{path} holds {kinds[column]} in it, not text",
+                    f"choose one of {', '.join(kinds)}",
                 )
             for block in table.iter_batches(batch_size=ROWS_PER_BLOCK, columns=[column]):
                 yield from (text or "" for text in block.column(0).to_pylist())
         except (pyarrow.ArrowException, UnicodeDecodeError) as error:
-            problem = f"is not a sound Parquet file ({str(error).splitlines()[0]})"
-            raise ConfigError("data.source", str(path), problem, "write it again, or give a .jsonl file") from None
+            problem = f"is not a valid Parquet file ({str(error).splitlines()[0]})"
+            raise ConfigError(
+                "data.source", str(path), problem, "write it again, or give a .jsonl file"
+            ) from None
 
 
 READERS: dict[str, Callable[[Path, str], Iterator[str]]] = {

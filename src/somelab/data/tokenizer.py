@@ -1,4 +1,4 @@
-"""Byte-level BPE: every text becomes tokens and comes back byte for byte, and no text can spell a special token.
+"""Byte-level BPE: every text is encoded and decoded byte for byte, and no text can produce a special token.
 Training is deterministic: the same documents give the same file, whatever the number of threads."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from somelab.errors import ConfigError, SomelabError
 END_OF_TEXT, PAD = "<|endoftext|>", "<|pad|>"
 END_OF_TEXT_ID, PAD_ID = 0, 1
 SMALLEST_VOCABULARY = 256 + 2
-# A pair of letters that occurs once teaches nothing: its merge would only memorise that place.
+# A pair that occurs once is not merged: the merge would only memorise that place.
 SMALLEST_PAIR_COUNT = 2
 
 
@@ -28,7 +28,9 @@ def _byte_of_letter() -> dict[str, int]:
     Printable Latin-1 stands for itself; the other bytes take the letters from U+0100 on, in order."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
-    return {chr(byte): byte for byte in printable} | {chr(0x100 + place): byte for place, byte in enumerate(others)}
+    return {chr(byte): byte for byte in printable} | {
+        chr(0x100 + place): byte for place, byte in enumerate(others)
+    }
 
 
 _BYTES = _byte_of_letter()
@@ -37,22 +39,28 @@ _BYTES = _byte_of_letter()
 def check_vocab_size(vocab_size: int) -> None:
     if vocab_size < SMALLEST_VOCABULARY:
         remedy = f"choose {SMALLEST_VOCABULARY} or more"
-        raise ConfigError("model.vocab_size", vocab_size, "has no room for the 256 bytes and 2 special tokens", remedy)
+        raise ConfigError(
+            "model.vocab_size", vocab_size, "is too small for the 256 bytes and 2 special tokens", remedy
+        )
 
 
 class Tokenizer:
-    """Text to tokens and back. Ids 0 and 1 are the end of a text and padding; they come from `prepare` and the loader only."""
+    """Text to tokens and back. Ids 0 and 1 are the end of a text and padding; they come from `prepare` and
+    the loader only."""
 
     def __init__(self, inner: tokenizers.Tokenizer) -> None:
         if (inner.token_to_id(END_OF_TEXT), inner.token_to_id(PAD)) != (END_OF_TEXT_ID, PAD_ID):
-            raise SomelabError(f"the tokenizer does not begin with {END_OF_TEXT} and {PAD}; use one that somelab has trained")
-        # Without this, text that spells "<|endoftext|>" would end a document. The setting is not saved in the file.
+            raise SomelabError(
+                f"the tokenizer does not begin with {END_OF_TEXT} and {PAD}; use one that somelab has trained"
+            )
+        # Without this, text that spells "<|endoftext|>" would end a document. The setting is not saved in the
+        # file.
         inner.encode_special_tokens = True
         self._inner = inner
 
     @classmethod
     def train(cls, documents: Iterable[str], vocab_size: int) -> Tokenizer:
-        """A vocabulary of at most `vocab_size` tokens; a short text may not have pairs enough to fill it."""
+        """A vocabulary of at most `vocab_size` tokens; fewer if the text is too short."""
         check_vocab_size(vocab_size)
         inner = tokenizers.Tokenizer(models.BPE())
         inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -68,21 +76,26 @@ class Tokenizer:
         return cls(inner)
 
     def encode(self, text: str) -> list[int]:
-        """The tokens of a text, without an end."""
+        """The tokens of a text, without the end token."""
         return self.encode_batch([text])[0]
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of many texts, on all cores."""
         try:
             return [encoding.ids for encoding in self._inner.encode_batch_fast(list(texts))]
-        except TypeError:  # what the library says of half a surrogate pair, which has no UTF-8
-            broken = next((text for text in texts if any("\ud800" <= letter <= "\udfff" for letter in text)), None)
+        except TypeError:  # raised for half a surrogate pair, which has no UTF-8
+            broken = next(
+                (text for text in texts if any("\ud800" <= letter <= "\udfff" for letter in text)), None
+            )
             if broken is None:
                 raise
-            raise SomelabError(f"the text {broken[:40]!r} holds half of a surrogate pair, not Unicode text; remove it") from None
+            raise SomelabError(
+                f"the text {broken[:40]!r} holds half of a surrogate pair, not Unicode text; remove it"
+            ) from None
 
     def decode(self, ids: Iterable[int], special: bool = False) -> str:
-        """The text of tokens; special tokens are left out unless asked for. A cut character shows as U+FFFD."""
+        """The text of tokens; special tokens are left out unless requested. A cut character shows as
+        U+FFFD."""
         return self._inner.decode([int(token) for token in ids], skip_special_tokens=not special)
 
     @property
@@ -90,7 +103,7 @@ class Tokenizer:
         return self._inner.get_vocab_size()
 
     def bytes_of_token(self, token: int) -> bytes:
-        """What a token stands for: possibly part of a character; nothing for special and unknown tokens."""
+        """The bytes of a token, possibly part of a character; empty for special and unknown tokens."""
         if token in (END_OF_TEXT_ID, PAD_ID):
             return b""
         return bytes(_BYTES[letter] for letter in self._inner.id_to_token(token) or "")
@@ -102,7 +115,7 @@ class Tokenizer:
 
     @cached_property
     def digest(self) -> str:
-        """Twelve hexadecimal digits that name the tokenizer: equal ones encode alike."""
+        """Twelve hexadecimal digits that identify the tokenizer."""
         return hashlib.blake2b(self.to_json().encode(), digest_size=6).hexdigest()
 
     def to_json(self) -> str:
@@ -117,7 +130,9 @@ class Tokenizer:
         try:
             return cls.from_json(path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise SomelabError(f"tokenizer {path} cannot be read ({error.strerror}); give the path of a tokenizer.json") from None
+            raise SomelabError(
+                f"tokenizer {path} cannot be read ({error.strerror}); give the path of a tokenizer.json"
+            ) from None
         except ValueError:
             raise SomelabError(f"{path} is not a tokenizer; give the path of a tokenizer.json") from None
 
@@ -127,5 +142,5 @@ class Tokenizer:
             return cls(tokenizers.Tokenizer.from_str(text))
         except SomelabError:
             raise
-        except Exception as error:  # the library raises bare Exception for whatever it cannot parse
+        except Exception as error:  # the library raises bare Exception if parsing fails
             raise ValueError(str(error)) from None

@@ -1,1 +1,1 @@
-"""The ground that other rooms write on: files and folders that are whole or absent, and what is built once for all runs."""
+"""Atomic files and folders (complete or absent), and folders that are built once for all runs."""

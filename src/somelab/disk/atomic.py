@@ -1,4 +1,5 @@
-"""Writing so that a kill or a full disk loses nothing: to a temporary name, flushed to the disk, then renamed."""
+"""Atomic writes, safe against a kill and a full disk: to a temporary name, flushed to the disk, then
+renamed."""
 
 from __future__ import annotations
 
@@ -36,15 +37,16 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_folder(path: Path, fill: Callable[[Path], None]) -> None:
-    """Make a folder that appears only when `fill` has written all of it. An existing folder of that name is replaced."""
+    """Make a folder that appears only when `fill` has written all of it. An existing folder of that name is
+    replaced."""
     with explained(path), filled_beside(path, fill) as temporary:
         shutil.rmtree(path, ignore_errors=True)
         os.replace(temporary, path)
 
 
 def write_folder_unless_there(path: Path, fill: Callable[[Path], None]) -> None:
-    """The same where any folder of that name is as good: one that another process has put there meanwhile stays.
-    The disk's errors are the caller's to explain."""
+    """The same, but a folder of that name that another process has made meanwhile is kept. OSErrors are left
+    to the caller."""
     with filled_beside(path, fill) as temporary:
         try:
             os.replace(temporary, path)
@@ -55,7 +57,7 @@ def write_folder_unless_there(path: Path, fill: Callable[[Path], None]) -> None:
 
 @contextlib.contextmanager
 def filled_beside(path: Path, fill: Callable[[Path], None]) -> Generator[Path]:
-    """A folder beside `path`, filled and on the disk, to be moved there by the caller."""
+    """A filled and flushed folder beside `path`, to be renamed by the caller."""
     temporary = _beside(path)
     try:
         temporary.mkdir(parents=True)
@@ -70,7 +72,7 @@ def filled_beside(path: Path, fill: Callable[[Path], None]) -> Generator[Path]:
 
 
 def point(link: Path, target: str) -> None:
-    """Let a symbolic link name another sibling, in one step."""
+    """Point a symbolic link at another sibling, atomically."""
     temporary = _beside(link)
     with explained(link):
         try:
@@ -84,11 +86,13 @@ def point(link: Path, target: str) -> None:
 def clear_leftovers(folder: Path, name: str | None = None) -> None:
     """Remove what killed writers left behind, of one name or of all."""
     for leftover in folder.glob(f"{TEMPORARY}{'*' if name is None else f'{glob.escape(name)}~*'}"):
-        shutil.rmtree(leftover) if leftover.is_dir() and not leftover.is_symlink() else leftover.unlink(missing_ok=True)
+        shutil.rmtree(leftover) if leftover.is_dir() and not leftover.is_symlink() else leftover.unlink(
+            missing_ok=True
+        )
 
 
 def _beside(path: Path) -> Path:
-    """A name of this writer's own, though others of other machines write the same path."""
+    """A temporary name that is unique, also among machines that write the same path."""
     return path.with_name(f"{TEMPORARY}{path.name}~{os.getpid()}-{secrets.token_hex(4)}")
 
 
@@ -98,7 +102,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Make a rename survive a power cut; not every file system can, and none needs to for a kill."""
+    """Make a rename survive a power cut, where the file system supports it."""
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -109,7 +113,7 @@ def sync_folder(path: Path) -> None:
 
 @contextlib.contextmanager
 def explained(path: Path) -> Generator[None]:
-    """Turn what the disk refuses into one line with a remedy."""
+    """Turn an OSError into one line with a remedy."""
     try:
         yield
     except OSError as error:
@@ -117,7 +121,7 @@ def explained(path: Path) -> Generator[None]:
 
 
 class WriteError(SomelabError):
-    """The disk did not take it. What was there before is still there."""
+    """A write failed. The previous content is intact."""
 
     def __init__(self, path: Path, error: OSError) -> None:
         remedy = "choose another folder with --out"

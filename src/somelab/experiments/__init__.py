@@ -1,2 +1,2 @@
-"""Experiments: the series of the seeds and one's own sweeps over seeds, and the ledger of what is true of the seeds' claims.
-They use training as it is; nothing here is known to the rooms below."""
+"""Experiments: the published series and users' sweeps over random seeds, and the ledger of the reports'
+claims. They use the packages below, which do not import from here."""

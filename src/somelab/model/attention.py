@@ -1,7 +1,8 @@
-"""Causal self-attention over torch's fused kernel, and what keeps packed documents apart: a mask, or one call a document.
-Either is worked out once per forward pass and shared by all layers; without documents or biases there is neither.
+"""Causal self-attention with torch's fused kernel. Packed documents are separated by a mask or by one call
+per document, computed once per forward pass and shared by all layers.
 
-Shape letters: B sequences, T tokens, N = B*T tokens or those of one document, S key slots, D model width, H heads, C head width."""
+Shape letters: B sequences, T tokens, N = B*T tokens or those of one document, S key slots, D model width, H
+heads, C head width."""
 
 from __future__ import annotations
 
@@ -13,30 +14,32 @@ from torch import Tensor, nn
 
 from somelab.core.seeded import seeded_linear
 from somelab.core.seeding import generator
-from somelab.model.cache import KeyValueCache
+from somelab.model.kv_cache import KeyValueCache
 from somelab.model.positions import Rotation, alibi_slopes, rotate
 
-# What a call of the kernel costs beside its arithmetic, forward and backward, as forward FLOPs at the kernel's own speed.
+# The overhead of a kernel call, forward and backward, as forward FLOPs at the kernel's own speed.
 FLOPS_PER_CALL = 8_000_000
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What attention must know of the tokens beside their states; the same for every layer of a pass."""
+    """What attention needs beside the hidden states; the same for every layer of a pass."""
 
     mask: Tensor | None = None
-    """Added to the scores, [B or 1, H or 1, T, S]: 0 or a bias where a token may look, -inf where not.
-    With `documents`: [1, H, S, S] for the longest of them, of which each takes its corner."""
+    """Added to the scores, [B or 1, H or 1, T, S]: 0 or a bias where a token may attend, -inf where not. With
+    `documents`: [1, H, S, S] for the longest of them; shorter ones use its upper left corner."""
     is_causal: bool = True
     """The kernel's own causal mask, which skips half of the work. Never together with `mask`."""
     rotation: Rotation | None = None
     cache: KeyValueCache | None = None
     documents: tuple[int, ...] | None = None
-    """Lengths of the documents in all rows, row by row: each is attended to alone, and nothing is computed between two of them."""
+    """Lengths of the documents in all rows, row by row: each is attended to alone, and nothing is computed
+    between two of them."""
 
 
 class Attention(nn.Module):
-    """Multi-head attention with 4 (D*D + D) parameters when biased: q, k, v in one projection, and the output's."""
+    """Multi-head attention with 4 (D*D + D) parameters when biased: q, k, v in one projection, and the
+    output's."""
 
     def __init__(self, d_model: int, num_heads: int, *, bias: bool, layer: int, seed: int) -> None:
         super().__init__()
@@ -47,7 +50,8 @@ class Attention(nn.Module):
 
     def forward(self, x_BTD: Tensor, surroundings: Surroundings) -> Tensor:
         queries, keys, values = (
-            part.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for part in self.qkv(x_BTD).chunk(3, dim=-1)
+            part.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+            for part in self.qkv(x_BTD).chunk(3, dim=-1)
         )
         if surroundings.rotation is not None:
             queries, keys = rotate(queries, surroundings.rotation), rotate(keys, surroundings.rotation)
@@ -63,11 +67,14 @@ class Attention(nn.Module):
         return self.out(mixed_BTD)
 
 
-def _document_by_document(queries_BHTC: Tensor, keys_BHTC: Tensor, values_BHTC: Tensor, surroundings: Surroundings) -> Tensor:
-    """[B, T, D]: each document attends to itself alone. Tokens that are a document each are their own answer, at no cost."""
+def _document_by_document(
+    queries_BHTC: Tensor, keys_BHTC: Tensor, values_BHTC: Tensor, surroundings: Surroundings
+) -> Tensor:
+    """[B, T, D]: each document attends to itself alone. For documents of one token the output is their value,
+    at no cost."""
     assert surroundings.documents is not None
     runs = _runs(surroundings.documents)
-    # Splitting, not slicing: the gradient of a slice is a tensor of the whole size, once a document.
+    # Split, not slice: the gradient of each slice would be a tensor of the whole size.
     queries, keys, values = (
         states.transpose(1, 2).flatten(0, 1).split([length for length, _ in runs])
         for states in (queries_BHTC, keys_BHTC, values_BHTC)
@@ -77,8 +84,8 @@ def _document_by_document(queries_BHTC: Tensor, keys_BHTC: Tensor, values_BHTC: 
         if is_document:
             mask = None if surroundings.mask is None else surroundings.mask[..., :length, :length]
             states_1HNC = (states.transpose(0, 1)[None] for states in states_NHC)
-            answer_1HNC = F.scaled_dot_product_attention(*states_1HNC, attn_mask=mask, is_causal=mask is None)
-            mixed.append(answer_1HNC[0].transpose(0, 1).flatten(1))
+            output_1HNC = F.scaled_dot_product_attention(*states_1HNC, attn_mask=mask, is_causal=mask is None)
+            mixed.append(output_1HNC[0].transpose(0, 1).flatten(1))
         else:
             mixed.append(states_NHC[2].flatten(1))
     return torch.cat(mixed).view(queries_BHTC.shape[0], queries_BHTC.shape[2], -1)
@@ -96,16 +103,17 @@ def _runs(documents: tuple[int, ...]) -> list[tuple[int, bool]]:
 
 
 def pays_by_document(documents: tuple[int, ...], num_rows: int, num_tokens: int, d_model: int) -> bool:
-    """Whether a call for each document is cheaper than one call over whole rows with a mask, by forward FLOPs.
+    """Whether a call for each document is cheaper than one call over whole rows with a mask, by forward
+    FLOPs.
 
-    Causality is not counted as a saving: at the lengths of documents the kernel gains next to nothing from it."""
+    Causality is not counted as a saving: at these lengths the kernel gains almost nothing from it."""
     flops_per_pair = 4 * d_model
     alone = sum(flops_per_pair * length**2 + FLOPS_PER_CALL for length in documents if length > 1)
     return alone < flops_per_pair * num_rows * num_tokens**2 + FLOPS_PER_CALL
 
 
 def visible_slots(indices_BT: Tensor, num_slots: int, segments_BT: Tensor | None = None) -> Tensor:
-    """bool [B or 1, 1, T, S]: which slots each token may look at. `indices_BT` are the tokens' own slots.
+    """bool [B or 1, 1, T, S]: which slots each token may attend to. `indices_BT` are the tokens' own slots.
 
     With segments, which need one slot per token, only those of the same document."""
     slots_S = torch.arange(num_slots, device=indices_BT.device)
@@ -123,6 +131,7 @@ def alibi_bias(positions_BT: Tensor, positions_BS: Tensor, num_heads: int) -> Te
 
 
 def additive_mask(visible_B1TS: Tensor, bias_BHTS: Tensor | None, dtype: torch.dtype) -> Tensor:
-    """One tensor for the kernel, in the dtype it computes in: a mask of bools would be converted in every layer."""
+    """One tensor for the kernel, in the dtype it computes in: a bool mask would be converted in every
+    layer."""
     bias = torch.zeros((), device=visible_B1TS.device) if bias_BHTS is None else bias_BHTS
     return torch.where(visible_B1TS, bias.to(dtype), float("-inf"))

@@ -1,5 +1,5 @@
-"""What a configuration amounts to: parameters, bytes and FLOPs, without allocating a weight.
-The real decoder is built on torch's meta device and its own modules are counted: no second description that could drift."""
+"""Parameters, bytes and FLOPs of a configuration, without allocating a weight. The real decoder is built on
+torch's meta device and its modules are counted."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import torch
 from torch import Tensor, nn
 
 from somelab.config import Config, override
-from somelab.core.experts import ExpertPool
+from somelab.core.experts import ExpertFamily
 from somelab.model.decoder import Decoder
 
 
 @dataclass(frozen=True)
 class ParameterCount:
     total: int
-    """All weights, trained and frozen. Keys are addresses, not weights, and do not count unless trained by gradient."""
+    """All weights, trained and frozen. Keys are buffers and do not count unless trained by gradient."""
     trainable: int
     frozen: int
     active: int
-    """Weights that one token can use: all but the pools, and K experts of each pool."""
+    """Weights that one token uses: all but the pools, and K experts of each pool."""
     bytes: int
     """Weights and buffers as stored."""
     flops_per_token: int
@@ -35,57 +35,46 @@ def count_parameters(config: Config) -> ParameterCount:
     pools = _pools(model)
     total = _numel(model.parameters())
     trainable = _numel(parameter for parameter in model.parameters() if parameter.requires_grad)
-    # What a token uses of a pool is a pool of K experts: built and counted too, so shared parts count once.
-    active = total - sum(_numel(pool.parameters()) - _numel(_active_part(pool).parameters()) for pool in pools)
+    active = total - sum(_numel(pool.parameters()) - pool.num_active() for pool in pools)
     stored = sum(tensor.numel() * tensor.element_size() for tensor in (*model.parameters(), *model.buffers()))
     return ParameterCount(total, trainable, total - trainable, active, stored, count_flops(config, model))
 
 
 def equal_dense_width(config: Config) -> int:
-    """The d_dense whose dense model trains as many weights as this configuration, as nearly as a whole number can."""
+    """The d_dense whose dense model trains as many weights as this configuration, as nearly as a whole number
+    can."""
     wanted = count_parameters(config).trainable
 
     def trained(width: int) -> int:
-        return count_parameters(override(config, {"model.feed_forward": "dense", "model.d_dense": width})).trainable
+        return count_parameters(
+            override(config, {"model.feed_forward": "dense", "model.d_dense": width})
+        ).trainable
 
-    # The count is a straight line in the width: two points give it.
+    # The count is linear in the width: two points determine it.
     first, second = trained(1), trained(2)
     return max(1, round(1 + (wanted - first) / (second - first)))
 
 
 def count_flops(config: Config, model: Decoder) -> int:
-    """Forward FLOPs per token, 2 x multiply-adds of the matrix products (norms, activations and softmax left out):
+    """Forward FLOPs per token, 2 x multiply-adds of the matrix products (norms, activations and softmax left
+    out):
 
     - every linear layer once: attention's four D*D, the query network, the dense block or the learned router;
-    - attention: scores and mixture over a mean causal length of T/2 at the trained length T, D*T/2 each per layer;
+    - attention: scores and mixture over a mean causal length of T/2 at the trained length T, D*T/2 each per
+      layer;
     - router scores: E*D per SoME layer;
-    - experts: K * 2*D*F per pool (LoRA: + K * 2*R*(D+F); read-out: K*D*F + D*F, since it is applied to the mixture);
-    - the head: V*D. Looking up an embedding is free."""
+    - experts: `num_products` of their family, for dense ones K * 2*D*F per pool;
+    - the head: V*D. The embedding lookup counts as 0."""
     shape = config.model
     linears = sum(module.weight.numel() for module in model.modules() if isinstance(module, nn.Linear))
     attention = shape.num_layers * shape.d_model * shape.seq_len
     scores = len(model.some_layers()) * config.experts.num_experts * shape.d_model
-    experts = sum(_expert_products(pool) for pool in _pools(model))
+    experts = sum(pool.num_products() for pool in _pools(model))
     return 2 * (linears + attention + scores + experts + shape.vocab_size * shape.d_model)
 
 
-def _expert_products(pool: ExpertPool) -> int:
-    """Multiply-adds of one token in a pool."""
-    d_model, d_ffn, top_k = pool.recipe.d_model, pool.recipe.d_ffn, pool.config.top_k
-    if pool.config.trainability == "readout":
-        return (top_k + 1) * d_model * d_ffn
-    rank = pool.config.lora_rank if pool.config.trainability == "lora" else 0
-    return top_k * 2 * (d_model * d_ffn + rank * (d_model + d_ffn))
-
-
-def _active_part(pool: ExpertPool) -> ExpertPool:
-    only_chosen = pool.config.model_copy(update={"num_experts": pool.config.top_k})
-    with torch.device("meta"):
-        return ExpertPool(pool.recipe.d_model, only_chosen, seed=pool.recipe.seed, layer=pool.recipe.layer)
-
-
-def _pools(model: nn.Module) -> list[ExpertPool]:
-    return [module for module in model.modules() if isinstance(module, ExpertPool)]
+def _pools(model: nn.Module) -> list[ExpertFamily]:
+    return [module for module in model.modules() if isinstance(module, ExpertFamily)]
 
 
 def _numel(tensors: Iterable[Tensor]) -> int:

@@ -1,13 +1,13 @@
-"""The decoder: embedding, blocks of attention and a feed-forward part, output head. The shell that every run shares.
-Each style of the backbone is a setting; which block stands in the feed-forward place is another.
+"""The decoder: embedding, blocks of attention and a feed-forward part, output head. Shared by every run; the
+style of the backbone and the feed-forward block are settings.
 
 Shape letters: B sequences, T tokens, D model width, V vocabulary."""
 
 from __future__ import annotations
 
 import math
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -16,32 +16,29 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from somelab.config import Config
-from somelab.core.layer import GravityReport, SomeLayer
+from somelab.core.gravity import Rule
+from somelab.core.layer import GravityReport, SomeLayer, apply_gravity_
 from somelab.core.seeded import draw_uniform_, seeded_embedding
 from somelab.core.seeding import generator
-from somelab.core.statistics import all_reduce_
 from somelab.errors import ConfigError
 from somelab.model.attention import Attention, Surroundings
-from somelab.model.cache import KeyValueCache
-from somelab.model.feedforward import Choice, FeedForwardOutput, LearnedMixture, build_feed_forward
+from somelab.model.feedforward import FeedForwardOutput, LearnedMixture, Selection, build_feed_forward
+from somelab.model.kv_cache import KeyValueCache
 from somelab.model.norms import build_norm
 from somelab.model.placing import Placement, place
 from somelab.model.precision import compute_dtype
 
-if TYPE_CHECKING:
-    from somelab.adapt import Adaptation
-
 
 class DecoderOutput(NamedTuple):
-    """A named tuple, since wrappers for several devices look for tensors in tuples only."""
+    """A named tuple, since wrappers for several devices search only tuples for tensors."""
 
     logits_BTV: Tensor | None
-    """None where only the hidden states were asked for."""
+    """None if only the hidden states were requested."""
     hidden_BTD: Tensor
-    """What the head reads: the last block's output, behind the final norm where there is one."""
+    """The input of the head: the last block's output, after the final norm if there is one."""
     aux_loss: Tensor
     """Sum over the layers of what routing adds to the loss, weighted, fp32."""
-    routings: tuple[Choice | None, ...]
+    routings: tuple[Selection | None, ...]
     """Per layer the experts and gates of the B*T tokens, row by row; None where nothing is routed."""
 
 
@@ -49,52 +46,72 @@ class BlockOutput(NamedTuple):
     x_BTD: Tensor
     query: Tensor | None
     aux_loss: Tensor | None
-    choice: Choice | None
+    selection: Selection | None
 
 
 class TokenInfo(NamedTuple):
-    """What is known of the tokens themselves, for the statistics of routing."""
+    """Which tokens count and their places, for the routing statistics."""
 
     counted_BT: Tensor | None
     token_index_BT: Tensor | None
 
 
 class Block(nn.Module):
-    """Attention, then the feed-forward part, each in a residual branch with its norm (post: outside, pre: inside).
+    """Attention, then the feed-forward part, each in a residual branch with its norm (post: outside, pre:
+    inside).
 
-    Without a feed-forward part the whole second branch is missing, norm included."""
+    Without a feed-forward part there is no second branch and no norm for it."""
 
-    def __init__(self, config: Config, *, layer: int, seed: int) -> None:
+    def __init__(self, config: Config, *, layer: int, seed: int, order: Sequence[Rule] | None = None) -> None:
         super().__init__()
         model = config.model
         self.post_norm = model.part("norm_position") == "post"
-        self.attention = Attention(model.d_model, model.num_heads, bias=model.part("bias"), layer=layer, seed=seed)
+        self.attention = Attention(
+            model.d_model, model.num_heads, bias=model.part("bias"), layer=layer, seed=seed
+        )
         self.attention_norm = build_norm(model.part("norm"), model.d_model)
-        self.feed_forward = build_feed_forward(config, layer=layer, seed=seed)
-        self.feed_forward_norm = None if self.feed_forward is None else build_norm(model.part("norm"), model.d_model)
+        self.feed_forward = build_feed_forward(config, layer=layer, seed=seed, order=order)
+        self.feed_forward_norm = (
+            None if self.feed_forward is None else build_norm(model.part("norm"), model.d_model)
+        )
         self.dropout = nn.Dropout(model.dropout)
         self.grounded = config.router.grounding > 0
 
-    def forward(self, x_BTD: Tensor, previous_query: Tensor | None, surroundings: Surroundings, info: TokenInfo) -> BlockOutput:
+    def forward(
+        self, x_BTD: Tensor, previous_query: Tensor | None, surroundings: Surroundings, info: TokenInfo
+    ) -> BlockOutput:
         if self.post_norm:
             x_BTD = self.attention_norm(x_BTD + self.dropout(self.attention(x_BTD, surroundings)))
         else:
             x_BTD = x_BTD + self.dropout(self.attention(self.attention_norm(x_BTD), surroundings))
         if self.feed_forward_norm is None:
             return BlockOutput(x_BTD, None, None, None)
-        output = self._answer(x_BTD if self.post_norm else self.feed_forward_norm(x_BTD), previous_query, info)
+        output = self._feed_forward_output(
+            x_BTD if self.post_norm else self.feed_forward_norm(x_BTD), previous_query, info
+        )
         x_BTD = x_BTD + self.dropout(output.mixture)
         if self.post_norm:
             x_BTD = self.feed_forward_norm(x_BTD)
-        return BlockOutput(x_BTD, output.query, output.aux_loss, output.choice)
+        return BlockOutput(x_BTD, output.query, output.aux_loss, output.selection)
 
-    def _answer(self, x_BTD: Tensor, previous_query: Tensor | None, info: TokenInfo) -> FeedForwardOutput:
+    def _feed_forward_output(
+        self, x_BTD: Tensor, previous_query: Tensor | None, info: TokenInfo
+    ) -> FeedForwardOutput:
         part = self.feed_forward
         if isinstance(part, SomeLayer):
-            output = part(x_BTD, counted=info.counted_BT, token_index=info.token_index_BT, previous_query=previous_query)
-            choice = Choice(output.routing.indices_TK, output.routing.gates_TK.detach())
-            # What leaves the block is kept until backward, under recompute too: the query leaves only if it is needed.
-            return FeedForwardOutput(output.mixture, output.query if self.grounded else None, choice, output.aux_loss)
+            output = part(
+                x_BTD,
+                counted=info.counted_BT,
+                token_index=info.token_index_BT,
+                previous_query=previous_query,
+                details=True,
+            )
+            selection = Selection(output.routing.indices_TK, output.routing.gates_TK.detach())
+            # Outputs of the block are kept until backward, also under recompute, so the query is returned
+            # only if needed.
+            return FeedForwardOutput(
+                output.mixture, output.query if self.grounded else None, selection, output.aux_loss
+            )
         if isinstance(part, LearnedMixture):
             return part(x_BTD, info.counted_BT)
         assert part is not None
@@ -102,19 +119,29 @@ class Block(nn.Module):
 
 
 class Decoder(nn.Module):
-    """A language model of `config`. Its weights are a function of the seed; torch's global stream is not touched."""
+    """A language model of `config`. Its weights are a function of the random seed; torch's global generator
+    is not used."""
 
-    def __init__(self, config: Config, *, seed: int | None = None) -> None:
+    def __init__(
+        self, config: Config, *, seed: int | None = None, order: Sequence[Rule] | None = None
+    ) -> None:
+        """`order`: the rules of the SoME layers; None: somelab's own."""
         super().__init__()
         self.config = config
         self.seed = config.train.seed if seed is None else seed
         model = config.model
         rng = generator(self.seed, "embedding")
-        self.embedding = seeded_embedding(model.vocab_size, model.d_model, std=model.part("embedding_std"), rng=rng)
+        self.embedding = seeded_embedding(
+            model.vocab_size, model.d_model, std=model.part("embedding_std"), rng=rng
+        )
         self.dropout = nn.Dropout(model.dropout)
-        self.blocks = nn.ModuleList(Block(config, layer=layer, seed=self.seed) for layer in range(model.num_layers))
-        self.final_norm = build_norm(model.part("norm"), model.d_model) if model.part("final_norm") else nn.Identity()
-        # A tied head has no weight of its own, so that state, counts and checkpoints hold the matrix once.
+        self.blocks = nn.ModuleList(
+            Block(config, layer=layer, seed=self.seed, order=order) for layer in range(model.num_layers)
+        )
+        self.final_norm = (
+            build_norm(model.part("norm"), model.d_model) if model.part("final_norm") else nn.Identity()
+        )
+        # A tied head has no weight, so that state, counts and checkpoints hold the matrix once.
         tied, bias = model.part("tied_head"), model.part("bias")
         self.head_weight = None if tied else nn.Parameter(torch.empty(model.vocab_size, model.d_model))
         self.head_bias = nn.Parameter(torch.empty(model.vocab_size)) if bias else None
@@ -134,29 +161,44 @@ class Decoder(nn.Module):
         cache: KeyValueCache | None = None,
         hidden_only: bool = False,
     ) -> DecoderOutput:
-        """Read tokens. `documents_BT`: ids of packed documents, which then neither see each other nor share positions;
-        `counted_BT`: tokens that carry loss; `token_index_BT`: their places in the global batch; `cache`: continue it."""
+        """`documents_BT`: ids of packed documents, which then have separate attention and positions;
+        `counted_BT`: tokens that carry loss; `token_index_BT`: their places in the global batch; `cache`:
+        continue it."""
         if cache is not None and not (documents_BT is None and positions_BT is None):
             raise ConfigError(
-                "cache", "given", "it holds one document a row and counts positions", "leave out documents and positions"
+                "cache",
+                "given",
+                "it holds one document a row and counts positions",
+                "leave out documents and positions",
             )
-        placement = place(self.config.model, tokens_BT, documents_BT, positions_BT, cache, compute_dtype(self.embedding.weight))
+        placement = place(
+            self.config.model,
+            tokens_BT,
+            documents_BT,
+            positions_BT,
+            cache,
+            compute_dtype(self.embedding.weight),
+        )
         x_BTD = self._embed(tokens_BT, placement)
         info = TokenInfo(counted_BT, token_index_BT)
         query: Tensor | None = None
         aux_losses: list[Tensor] = []
-        routings: list[Choice | None] = []
+        routings: list[Selection | None] = []
         for block in self.blocks:
             output = self._run(block, x_BTD, query, placement.surroundings, info)
             x_BTD, query = output.x_BTD, output.query
-            routings.append(output.choice)
+            routings.append(output.selection)
             if output.aux_loss is not None:
                 aux_losses.append(output.aux_loss)
         if cache is not None:
             cache.advance_(tokens_BT.shape[1])
         hidden_BTD = self.final_norm(x_BTD)
-        aux_loss = torch.stack(aux_losses).sum() if aux_losses else hidden_BTD.new_zeros((), dtype=torch.float32)
-        return DecoderOutput(None if hidden_only else self.head(hidden_BTD), hidden_BTD, aux_loss, tuple(routings))
+        aux_loss = (
+            torch.stack(aux_losses).sum() if aux_losses else hidden_BTD.new_zeros((), dtype=torch.float32)
+        )
+        return DecoderOutput(
+            None if hidden_only else self.head(hidden_BTD), hidden_BTD, aux_loss, tuple(routings)
+        )
 
     def _embed(self, tokens_BT: Tensor, placement: Placement) -> Tensor:
         x_BTD = self.embedding(tokens_BT)
@@ -167,7 +209,12 @@ class Decoder(nn.Module):
         return self.dropout(x_BTD)
 
     def _run(
-        self, block: nn.Module, x_BTD: Tensor, query: Tensor | None, surroundings: Surroundings, info: TokenInfo
+        self,
+        block: nn.Module,
+        x_BTD: Tensor,
+        query: Tensor | None,
+        surroundings: Surroundings,
+        info: TokenInfo,
     ) -> BlockOutput:
         if self.config.train.recompute and self.training and torch.is_grad_enabled():
             return checkpoint(block, x_BTD, query, surroundings, info, use_reentrant=False)
@@ -191,29 +238,22 @@ class Decoder(nn.Module):
         return [module for module in self.modules() if isinstance(module, SomeLayer)]
 
     def set_progress_(self, step: int, num_steps: int) -> None:
-        """Tell every layer how far training is: top-k warm-up and annealing follow it."""
+        """Set the progress of training in every layer, for top-k warm-up and annealing."""
         for layer in self.some_layers():
             layer.set_progress_(step, num_steps)
 
     @property
-    def wants_credit(self) -> bool:
-        """Whether any layer's keys move by what its experts were good for."""
-        return any(layer.statistics.wants_credit for layer in self.some_layers())
+    def wants_error(self) -> bool:
+        """Whether any layer's keys move by the error of the prediction, which the loss then passes to
+        `credit_`."""
+        return any(layer.wants_error for layer in self.some_layers())
 
     def credit_(self, error_BTD: Tensor) -> None:
-        """Tell the experts of the last forward pass, in all layers, where the hidden states should have moved to."""
+        """Pass the error of the last forward pass to all layers, which compute credit from it."""
         for layer in self.some_layers():
             layer.credit_(error_BTD)
 
     def apply_gravity_(self, group: dist.ProcessGroup | None = None) -> list[GravityReport | None]:
-        """Move the keys of all layers, after backward, once per optimizer step. One collective sums all statistics."""
-        layers = self.some_layers()
-        if any(layer.keystore.is_due for layer in layers) and dist.is_available() and dist.is_initialized():
-            all_reduce_([layer.statistics for layer in layers], group)
-        return [layer.apply_gravity_() for layer in layers]
-
-    def adapting(self, **settings: Any) -> Adaptation:
-        """Read while the keys move and no gradient flows: `with model.adapting(rules=..., rate=...) as adaptation:`. On exit
-        everything is back to the bit, unless `adaptation.keep()` was called. See `somelab.adapt.AdaptationSettings`."""
-        # By name, when asked for: the room `adapt` builds on this one, and a model needs nothing of it to be a model.
-        return import_module("somelab.adapt").adapting(self, **settings)
+        """Move the keys of all layers, after backward, once per optimizer step. One collective sums all
+        statistics."""
+        return apply_gravity_(self.some_layers(), group)

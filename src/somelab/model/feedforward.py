@@ -1,38 +1,40 @@
-"""What can stand in the feed-forward place beside a SoME layer: a trained or frozen dense block, or a classic MoE.
-Baselines in the same shell, so that a comparison differs in this block alone.
+"""The feed-forward blocks beside the SoME layer: a trained or frozen dense block, or a classic MoE. They are
+baselines in the same decoder, so that a comparison differs in this block alone.
 
 Shape letters: B sequences, T tokens, D model width, F hidden width, E experts, K experts per token."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from somelab.config import Config, ExpertsConfig
-from somelab.core.dispatch.weights import answer
-from somelab.core.experts import ExpertPool
+from somelab.core.dispatch.weights import expert_output
+from somelab.core.experts import DenseExperts
+from somelab.core.gravity import Rule
 from somelab.core.layer import SomeLayer
 from somelab.core.router import balancing_loss
 from somelab.core.seeded import seeded_linear
 from somelab.core.seeding import generator
 
 
-class Choice(NamedTuple):
-    """Where each token went, without gradient: all of a routing that outlives its layer."""
+class Selection(NamedTuple):
+    """The selected experts and gates of each token, without gradient; kept after the layer returns."""
 
     indices_TK: Tensor
     gates_TK: Tensor
 
 
 class FeedForwardOutput(NamedTuple):
-    """What a block takes from its feed-forward part, whichever it is."""
+    """The output of a feed-forward block of any kind."""
 
     mixture: Tensor
     query: Tensor | None = None
-    choice: Choice | None = None
+    selection: Selection | None = None
     aux_loss: Tensor | None = None
 
 
@@ -50,22 +52,23 @@ class Dense(nn.Module):
 
 
 class FrozenDense(nn.Module):
-    """One random expert for every token: the pool's own law and storage, with nothing to choose and nothing to train."""
+    """One random expert for every token: the pool's initialiser and storage, without routing and training."""
 
     def __init__(self, d_model: int, d_hidden: int, config: ExpertsConfig, *, layer: int, seed: int) -> None:
         super().__init__()
         alone = {"num_experts": 1, "top_k": 1, "d_ffn": d_hidden, "trainability": "frozen"}
-        self.pool = ExpertPool(d_model, config.model_copy(update=alone), seed=seed, layer=layer)
+        self.pool = DenseExperts(d_model, config.model_copy(update=alone), seed=seed, layer=layer)
 
     def forward(self, x_BTD: Tensor) -> Tensor:
-        # Straight to the one expert: sorting tokens by expert would be work for nothing.
-        return answer(self.pool.weights(), 0, x_BTD)
+        # Directly through the one expert: tokens need not be sorted.
+        return expert_output(self.pool.weights(), 0, x_BTD)
 
 
 class LearnedMixture(nn.Module):
-    """The classic mixture of experts: a trained linear router D -> E, trained experts, optionally a balancing loss.
+    """The classic mixture of experts: a trained linear router D -> E, trained experts, optionally a balancing
+    loss.
 
-    Gates are the softmax over all experts, renormalised over the K chosen: the softmax of the K logits."""
+    Gates are the softmax over all experts, renormalised over the K selected: the softmax of the K logits."""
 
     def __init__(self, config: Config, *, layer: int, seed: int) -> None:
         super().__init__()
@@ -75,7 +78,7 @@ class LearnedMixture(nn.Module):
         rng = generator(seed, "moe_router", layer)
         self.router = seeded_linear(d_model, config.experts.num_experts, bias=self.biased, rng=rng)
         trained = config.experts.model_copy(update={"init": "default", "trainability": "full"})
-        self.pool = ExpertPool(d_model, trained, seed=seed, layer=layer)
+        self.pool = DenseExperts(d_model, trained, seed=seed, layer=layer)
 
     def forward(self, x_BTD: Tensor, counted_BT: Tensor | None) -> FeedForwardOutput:
         x_TD = x_BTD.flatten(0, -2)
@@ -88,24 +91,37 @@ class LearnedMixture(nn.Module):
         mixture_TD = self.pool(x_TD, indices_TK, gates_TK)
         aux_loss = logits_TE.new_zeros(())
         if self.training and self.balance:
-            weight_T = logits_TE.new_ones(x_TD.shape[0]) if counted_BT is None else counted_BT.reshape(-1).float()
-            aux_loss = self.balance * balancing_loss(logits_TE, indices_TK, weight_T / weight_T.sum().clamp(min=1))
-        return FeedForwardOutput(mixture_TD.view_as(x_BTD), None, Choice(indices_TK, gates_TK.detach()), aux_loss)
+            weight_T = (
+                logits_TE.new_ones(x_TD.shape[0]) if counted_BT is None else counted_BT.reshape(-1).float()
+            )
+            aux_loss = self.balance * balancing_loss(
+                logits_TE, indices_TK, weight_T / weight_T.sum().clamp(min=1)
+            )
+        return FeedForwardOutput(
+            mixture_TD.view_as(x_BTD), None, Selection(indices_TK, gates_TK.detach()), aux_loss
+        )
 
 
 FeedForward = SomeLayer | Dense | FrozenDense | LearnedMixture
 
 
-def build_feed_forward(config: Config, *, layer: int, seed: int) -> FeedForward | None:
-    """The block that `model.feed_forward` names; None for `none`."""
+def build_feed_forward(
+    config: Config, *, layer: int, seed: int, order: Sequence[Rule] | None = None
+) -> FeedForward | None:
+    """The block that `model.feed_forward` names; None for `none`. `order`: the rules of a SoME layer."""
     model, experts = config.model, config.experts
     d_hidden = model.d_dense or experts.top_k * experts.d_ffn
     bias = model.part("bias")
     match model.feed_forward:
         case "some":
-            place = {"layer": layer, "num_layers": model.num_layers, "seed": seed}
+            place: dict[str, Any] = {
+                "layer": layer,
+                "num_layers": model.num_layers,
+                "seed": seed,
+                "order": order,
+            }
             some = SomeLayer(model.d_model, experts, config.router, config.gravity, **place, bias=bias)
-            some.keeps_answers = not config.train.recompute
+            some.keeps_outputs = not config.train.recompute
             return some
         case "dense":
             return Dense(model.d_model, d_hidden, bias=bias, layer=layer, seed=seed)

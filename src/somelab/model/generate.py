@@ -1,5 +1,6 @@
-"""Generation: read the prompts, then one token at a time, from a cache of keys and values or from scratch.
-Prompts of different lengths share a batch without left padding; a row's text does not depend on its neighbours.
+"""Generation: process the prompts, then one token at a time, with or without a cache of keys and values.
+Prompts of different lengths share a batch without left padding; a row's text does not depend on the other
+rows.
 
 Shape letters: B rows, T tokens, N tokens of one row, L layers, K experts per token, V vocabulary."""
 
@@ -15,13 +16,13 @@ from torch import Tensor
 
 from somelab.core.seeding import generator
 from somelab.errors import ConfigError
-from somelab.model.cache import KeyValueCache
 from somelab.model.decoder import Decoder, DecoderOutput
+from somelab.model.kv_cache import KeyValueCache
 
 
 @dataclass(frozen=True)
 class Trace:
-    """Which experts read each token of one row, prompt included, layer by layer."""
+    """The selected experts of each token of one row, prompt included, per layer."""
 
     experts_NLK: Tensor
     gates_NLK: Tensor
@@ -33,7 +34,7 @@ class Generation:
     """Per row the prompt and what follows it, a stop token included."""
     num_prompt_tokens: list[int]
     traces: list[Trace] | None = None
-    """One per row where a trace was asked for."""
+    """One per row if a trace was requested."""
 
     @property
     def continuations(self) -> list[list[int]]:
@@ -50,20 +51,31 @@ class Sampling:
 
     def __post_init__(self) -> None:
         if not 0 <= self.temperature < float("inf"):
-            raise ConfigError("temperature", self.temperature, "is not a temperature", "choose 0 (greedy) or a positive number")
+            raise ConfigError(
+                "temperature",
+                self.temperature,
+                "is not a temperature",
+                "choose 0 (greedy) or a positive number",
+            )
         if self.top_k is not None and self.top_k < 1:
-            raise ConfigError("top_k", self.top_k, "leaves no token to draw", "choose 1 or more, or leave it out")
+            raise ConfigError(
+                "top_k", self.top_k, "leaves no token to draw", "choose 1 or more, or leave it out"
+            )
         if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise ConfigError("top_p", self.top_p, "is not a share of the probability", "choose a value above 0 and up to 1")
+            raise ConfigError(
+                "top_p", self.top_p, "is not a share of the probability", "choose a value above 0 and up to 1"
+            )
 
     def draw_rows(self, logits_BV: Tensor, rngs: Sequence[torch.Generator]) -> list[int]:
-        """One token a row, each from its own stream. The likeliest are taken together: they are waited for once."""
+        """One token a row, each from its own stream. Greedy rows are taken together, with one
+        synchronisation."""
         if self.temperature == 0:
             return logits_BV.argmax(dim=-1).tolist()
         return [self.draw(logits_V, rng) for logits_V, rng in zip(logits_BV, rngs)]
 
     def draw(self, logits_V: Tensor, rng: torch.Generator) -> int:
-        """One token. Temperature first, then top_k, then top_p: the fewest likeliest tokens that reach that share."""
+        """One token. Temperature first, then top_k, then top_p: the fewest likeliest tokens that reach that
+        share."""
         if self.temperature == 0:
             return int(logits_V.argmax())
         logits_V = logits_V.float() / self.temperature
@@ -76,7 +88,7 @@ class Sampling:
         return int(tokens[torch.multinomial(probabilities.cpu(), 1, generator=rng)])
 
 
-@torch.no_grad()  # not inference_mode: what it makes could never take part in training again
+@torch.no_grad()  # not inference_mode: its tensors cannot be used in training later
 def generate(
     model: Decoder,
     tokens: Tensor | Sequence[int] | Sequence[Sequence[int] | Tensor],
@@ -92,13 +104,19 @@ def generate(
 ) -> Generation:
     """Continue one prompt, or a batch of them, by up to `max_new_tokens` tokens or until `stop_token`.
 
-    The model is put into evaluation mode and back. Row r draws from its own stream, a function of (seed, r)."""
+    The model is put into evaluation mode and back. Row r draws from its own stream, a function of (seed,
+    r)."""
     prompts = _prompts(tokens, model.config.model.vocab_size)
     sampling = Sampling(temperature, top_k, top_p)
     if max_new_tokens < 1:
         raise ConfigError("max_new_tokens", max_new_tokens, "asks for nothing", "choose 1 or more")
     if stop_token is not None and not 0 <= stop_token < model.config.model.vocab_size:
-        raise ConfigError("stop_token", stop_token, f"is no token of {model.config.model.vocab_size}", "leave it out or correct it")
+        raise ConfigError(
+            "stop_token",
+            stop_token,
+            f"is no token of {model.config.model.vocab_size}",
+            "leave it out or correct it",
+        )
     rows = [list(prompt) for prompt in prompts]
     was_training = model.training
     model.eval()
@@ -112,13 +130,15 @@ def generate(
         running = list(range(len(rows)))
         for _ in range(max_new_tokens):
             logits_BV = reader.read(rows)
-            for row, token in zip(running, sampling.draw_rows(logits_BV[running], [rngs[row] for row in running])):
+            for row, token in zip(
+                running, sampling.draw_rows(logits_BV[running], [rngs[row] for row in running])
+            ):
                 rows[row].append(token)
             running = [row for row in running if rows[row][-1] != stop_token]
             if not running:
                 break
         if tracer is not None:
-            reader.read(rows)  # the last token was drawn but not yet read, and so went to no expert
+            reader.read(rows)  # the last token was drawn but not yet processed, so it has no routing
     finally:
         model.train(was_training)
     traces = None if tracer is None else tracer.traces([len(row) for row in rows])
@@ -126,14 +146,14 @@ def generate(
 
 
 class _Reader:
-    """Gives the logits behind each row's last token, reading only what is new where there is a cache."""
+    """Computes the logits after each row's last token; with a cache, only new tokens are processed."""
 
     def __init__(self, model: Decoder, tracer: _Tracer | None, cache: KeyValueCache | None) -> None:
         self.model, self.tracer, self.cache = model, tracer, cache
 
     def read(self, rows: list[list[int]]) -> Tensor:
         read = [0] * len(rows) if self.cache is None else self.cache.lengths
-        # A row that has stopped has nothing new; it reads its last token again, and what it answers is not used.
+        # A row that has stopped repeats its last token; its output is not used.
         read = [min(done, len(row) - 1) for done, row in zip(read, rows)]
         fresh = [row[done:] for done, row in zip(read, rows)]
         width = max(len(part) for part in fresh)
@@ -160,13 +180,20 @@ class _Tracer:
         self.gates: list[list[Tensor]] = [[] for _ in range(num_rows)]
 
     def record_(self, output: DecoderOutput, starts: list[int]) -> None:
-        """Keep the new tokens of each row from position `start` on; padding is overwritten by what comes there later."""
-        choices = [choice for choice in output.routings if choice is not None]
+        """Store the routing of the new tokens of each row from position `start` on; padding is overwritten
+        later."""
+        choices = [selection for selection in output.routings if selection is not None]
         if not choices:
-            raise ConfigError("trace", True, "this model routes nothing", "trace a model with feed_forward some or moe")
+            raise ConfigError(
+                "trace", True, "this model routes nothing", "trace a model with feed_forward some or moe"
+            )
         num_rows = len(starts)
-        experts_BTLK = torch.stack([choice.indices_TK.unflatten(0, (num_rows, -1)) for choice in choices], dim=2).cpu()
-        gates_BTLK = torch.stack([choice.gates_TK.unflatten(0, (num_rows, -1)) for choice in choices], dim=2).cpu()
+        experts_BTLK = torch.stack(
+            [selection.indices_TK.unflatten(0, (num_rows, -1)) for selection in choices], dim=2
+        ).cpu()
+        gates_BTLK = torch.stack(
+            [selection.gates_TK.unflatten(0, (num_rows, -1)) for selection in choices], dim=2
+        ).cpu()
         for row, start in enumerate(starts):
             self.experts[row][start:] = experts_BTLK[row].unbind()
             self.gates[row][start:] = gates_BTLK[row].unbind()
@@ -178,7 +205,9 @@ class _Tracer:
         ]
 
 
-def _prompts(tokens: Tensor | Sequence[int] | Sequence[Sequence[int] | Tensor], vocab_size: int) -> list[list[int]]:
+def _prompts(
+    tokens: Tensor | Sequence[int] | Sequence[Sequence[int] | Tensor], vocab_size: int
+) -> list[list[int]]:
     """One or several prompts as lists of lists, checked."""
     listed: list[Any] = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
     several = not listed or hasattr(listed[0], "__len__")
@@ -187,10 +216,18 @@ def _prompts(tokens: Tensor | Sequence[int] | Sequence[Sequence[int] | Tensor], 
         raise ConfigError("tokens", prompts, "there is no prompt", "give at least one token")
     for row, prompt in enumerate(prompts):
         if not prompt:
-            raise ConfigError(f"tokens[{row}]", prompt, "the prompt is empty", "give at least one token, such as the start token")
+            raise ConfigError(
+                f"tokens[{row}]",
+                prompt,
+                "the prompt is empty",
+                "give at least one token, such as the start token",
+            )
         for token in prompt:
             if not 0 <= token < vocab_size:
                 raise ConfigError(
-                    f"tokens[{row}]", token, f"is no token of a vocabulary of {vocab_size}", "use the run's own tokenizer"
+                    f"tokens[{row}]",
+                    token,
+                    f"is no token of a vocabulary of {vocab_size}",
+                    "use the run's own tokenizer",
                 )
     return prompts

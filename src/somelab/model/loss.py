@@ -1,5 +1,6 @@
-"""Cross-entropy over the vocabulary in chunks of tokens, so that the fp32 logits of a whole batch never exist.
-Forward already knows the gradient of each chunk (softmax minus one-hot) and keeps only its product with the head.
+"""Cross-entropy over the vocabulary in chunks of tokens, so that the fp32 logits of a whole batch never
+exist. Forward computes the gradient of each chunk (softmax minus one-hot) and keeps only its product with the
+head.
 
 Shape letters: B sequences, T tokens, N counted tokens, D model width, V vocabulary."""
 
@@ -25,8 +26,8 @@ class LossSum(NamedTuple):
     """Sum over the counted tokens, fp32, with gradient."""
     num_tokens: int
     error_BTD: Tensor | None = None
-    """Where the hidden states should have moved to: the head's vector of the word that came, less the mean of those that were
-    expected. Zero for tokens that do not count; None where no gradient is wanted."""
+    """The negative gradient of the loss with respect to the hidden states: the head's vector of the target,
+    minus the mean under the prediction. Zero for tokens that do not count; None if no gradient is needed."""
 
 
 def next_token_loss(
@@ -38,7 +39,8 @@ def next_token_loss(
     *,
     with_error: bool = False,
 ) -> LossSum:
-    """Sum of -log p(target) over the tokens that count (None: all). `targets_BT` is already shifted: target t follows token t."""
+    """Sum of -log p(target) over the tokens that count (None: all). `targets_BT` is already shifted: target t
+    follows token t."""
     hidden_ND, targets_N = hidden_BTD.flatten(0, -2), targets_BT.flatten()
     counted_N: Tensor | None = None
     if counted_BT is not None and not bool(counted_BT.all()):
@@ -47,16 +49,10 @@ def next_token_loss(
     weight_VD, bias_V = model.head_parameters()
     if torch.is_grad_enabled():
         nats, slope_ND = _ChunkedCrossEntropy.apply(hidden_ND, targets_N, weight_VD, bias_V, chunk)
-        return LossSum(nats, targets_N.numel(), _error(hidden_BTD, slope_ND, counted_N) if with_error else None)
+        return LossSum(
+            nats, targets_N.numel(), _error(hidden_BTD, slope_ND, counted_N) if with_error else None
+        )
     return LossSum(_sweep(hidden_ND, targets_N, weight_VD, bias_V, chunk, None).sum(), targets_N.numel())
-
-
-def training_nats(model: Decoder, hidden_BTD: Tensor, targets_BT: Tensor, counted_BT: Tensor | None) -> Tensor:
-    """The sum to differentiate in training. Experts whose keys move by credit are told their error on the way."""
-    loss = next_token_loss(model, hidden_BTD, targets_BT, counted_BT, with_error=model.wants_credit)
-    if loss.error_BTD is not None:
-        model.credit_(loss.error_BTD)
-    return loss.nats
 
 
 @torch.no_grad()
@@ -68,17 +64,22 @@ def _error(hidden_BTD: Tensor, slope_ND: Tensor, counted_N: Tensor | None) -> Te
 
 
 @torch.no_grad()
-def token_nats(model: Decoder, hidden_BTD: Tensor, targets_BT: Tensor, chunk: int = TOKENS_PER_CHUNK) -> Tensor:
+def token_nats(
+    model: Decoder, hidden_BTD: Tensor, targets_BT: Tensor, chunk: int = TOKENS_PER_CHUNK
+) -> Tensor:
     """-log p(target) of every token, [B, T] fp32, for evaluation: one pass serves every way of averaging."""
     weight_VD, bias_V = model.head_parameters()
-    return _sweep(hidden_BTD.flatten(0, -2), targets_BT.flatten(), weight_VD, bias_V, chunk, None).view(targets_BT.shape)
+    return _sweep(hidden_BTD.flatten(0, -2), targets_BT.flatten(), weight_VD, bias_V, chunk, None).view(
+        targets_BT.shape
+    )
 
 
 @torch.no_grad()
 def token_nats_and_errors(
     model: Decoder, hidden_BTD: Tensor, targets_BT: Tensor, chunk: int = TOKENS_PER_CHUNK
 ) -> tuple[Tensor, Tensor]:
-    """The same with the error of every token, as in `LossSum.error_BTD`: what reading without gradients can learn from."""
+    """The same with the error of every token, as in `LossSum.error_BTD`: used by test-time adaptation without
+    gradients."""
     weight_VD, bias_V = model.head_parameters()
     hidden_ND = hidden_BTD.flatten(0, -2)
     slopes = _Gradients(hidden_ND, None, None)
@@ -87,8 +88,8 @@ def token_nats_and_errors(
 
 
 class _Gradients:
-    """Gradients of the sum of nats, filled chunk by chunk. The head's add up in fp32, whatever the products run in; without a
-    weight and a bias, they are left out."""
+    """Gradients of the sum of nats, filled chunk by chunk. The head's are summed in fp32, whatever the type
+    of the products; without a weight and a bias, they are left out."""
 
     def __init__(self, hidden_ND: Tensor, weight_VD: Tensor | None, bias_V: Tensor | None) -> None:
         self.hidden_ND = torch.empty_like(hidden_ND)
@@ -97,29 +98,45 @@ class _Gradients:
 
 
 def _sweep(
-    hidden_ND: Tensor, targets_N: Tensor, weight_VD: Tensor, bias_V: Tensor | None, chunk: int, gradients: _Gradients | None
+    hidden_ND: Tensor,
+    targets_N: Tensor,
+    weight_VD: Tensor,
+    bias_V: Tensor | None,
+    chunk: int,
+    gradients: _Gradients | None,
 ) -> Tensor:
-    """nats_N of all tokens; with `gradients`, also fills them: d nats / d logits = softmax(logits) - one_hot(target)."""
+    """nats_N of all tokens; with `gradients`, also fills them: d nats / d logits = softmax(logits) -
+    one_hot(target)."""
     dtype = compute_dtype(weight_VD)
     head_VD, head_bias_V = weight_VD.to(dtype), None if bias_V is None else bias_V.to(dtype)
     nats_N = torch.empty(targets_N.numel(), device=hidden_ND.device)
     with torch.autocast(hidden_ND.device.type, enabled=False):
         for start in range(0, targets_N.numel(), chunk):
             rows = slice(start, start + chunk)
-            nats_N[rows] = _nats_of_chunk(hidden_ND[rows].to(dtype), targets_N[rows, None], head_VD, head_bias_V, rows, gradients)
+            nats_N[rows] = _nats_of_chunk(
+                hidden_ND[rows].to(dtype), targets_N[rows, None], head_VD, head_bias_V, rows, gradients
+            )
     return nats_N
 
 
 def _nats_of_chunk(
-    states_ND: Tensor, targets_N1: Tensor, head_VD: Tensor, bias_V: Tensor | None, rows: slice, gradients: _Gradients | None
+    states_ND: Tensor,
+    targets_N1: Tensor,
+    head_VD: Tensor,
+    bias_V: Tensor | None,
+    rows: slice,
+    gradients: _Gradients | None,
 ) -> Tensor:
-    """nats_N of one chunk. A function, so that its [N, V] are gone before the next chunk makes its own: two are held at most."""
-    # log_softmax would make the fp32 copy itself, and keep the logits beside it.
+    """nats_N of one chunk. A function, so that its [N, V] tensors are freed before the next chunk: at most
+    two exist."""
+    # log_softmax would make the fp32 copy itself, and keep the logits as well.
     log_probabilities_NV = F.log_softmax(F.linear(states_ND, head_VD, bias_V).float(), dim=1)
     nats_N = -log_probabilities_NV.gather(1, targets_N1)[:, 0]
     if gradients is None:
         return nats_N
-    slopes_NV = log_probabilities_NV.exp_().scatter_add_(1, targets_N1, torch.full_like(nats_N[:, None], -1.0))
+    slopes_NV = log_probabilities_NV.exp_().scatter_add_(
+        1, targets_N1, torch.full_like(nats_N[:, None], -1.0)
+    )
     if gradients.bias_V is not None:
         gradients.bias_V += slopes_NV.sum(dim=0)
     slopes_NV = slopes_NV.to(states_ND.dtype)
@@ -130,8 +147,8 @@ def _nats_of_chunk(
 
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
-    """The sum of nats as one node of the graph. Its gradients exist before backward, which only scales them: that of the hidden
-    states is handed out beside the sum."""
+    """The sum of nats as one node of the graph. Its gradients exist before backward, which only scales them;
+    that of the hidden states is returned beside the sum."""
 
     @staticmethod
     def forward(
@@ -150,6 +167,7 @@ class _ChunkedCrossEntropy(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         hidden, weight, bias = (
-            None if saved is None else (saved * grad_outputs[0]).to(dtype) for saved, dtype in zip(ctx.saved_tensors, ctx.dtypes)
+            None if saved is None else (saved * grad_outputs[0]).to(dtype)
+            for saved, dtype in zip(ctx.saved_tensors, ctx.dtypes)
         )
         return hidden, None, weight, bias, None

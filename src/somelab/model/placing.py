@@ -1,5 +1,5 @@
-"""Where the tokens of a pass stand: their positions, and who may look at whom. Worked out once, for all layers.
-Tokens come plain, as packed documents, or as the continuation of a cache; each case takes the cheapest exact way.
+"""Positions and attention masks of a forward pass, computed once for all layers. Tokens come plain, as packed
+documents, or as the continuation of a cache; each case takes the cheapest exact method.
 
 Shape letters: B sequences, T tokens, S key slots, D model width."""
 
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from somelab.config import ModelConfig
 from somelab.model.attention import Surroundings, additive_mask, alibi_bias, pays_by_document, visible_slots
-from somelab.model.cache import KeyValueCache
+from somelab.model.kv_cache import KeyValueCache
 from somelab.model.positions import document_lengths, positions_within, rotation_at, segments_of, sinusoid_at
 
 
@@ -31,7 +31,7 @@ def place(
     cache: KeyValueCache | None,
     dtype: torch.dtype,
 ) -> Placement:
-    """Positions count from 0 in each document, or on from what the cache has read, unless `positions_BT` are given.
+    """Positions count from 0 in each document, or continue from the cache, unless `positions_BT` are given.
 
     `dtype` is the one that attention computes in."""
     kind = config.part("positions")
@@ -40,12 +40,18 @@ def place(
     indices_BT, num_slots = _slots(num_tokens, cache, device)
     if positions_BT is not None:
         num_positions = int(positions_BT.max()) + 1
-        lengths = None if kind == "alibi" else lengths  # a bias by distance is the same in every document only if we count
+        # A bias by distance is the same in every document only if positions are not given.
+        lengths = None if kind == "alibi" else lengths
     else:
-        positions_BT, num_positions = indices_BT if segments_BT is None else positions_within(segments_BT), num_slots
+        positions_BT, num_positions = (
+            indices_BT if segments_BT is None else positions_within(segments_BT),
+            num_slots,
+        )
     rotation = sinusoid_BTD = None
     if kind == "rope":
-        rotation = rotation_at(positions_BT, num_positions, config.d_model // config.num_heads, config.rope_base)
+        rotation = rotation_at(
+            positions_BT, num_positions, config.d_model // config.num_heads, config.rope_base
+        )
     elif kind == "sinusoidal":
         sinusoid_BTD = sinusoid_at(positions_BT, num_positions, config.d_model)
     mask, is_causal = None, False
@@ -62,15 +68,16 @@ def place(
     elif num_slots == num_tokens:
         is_causal = True
     elif num_tokens > 1 or len(indices_BT) > 1:
-        # One new token per row that all stand at the same slot sees everything there is, and needs no mask.
+        # One new token per row, all at the same slot, attends to all slots and needs no mask.
         mask = additive_mask(visible_slots(indices_BT, num_slots), None, dtype)
     return Placement(Surroundings(mask, is_causal, rotation, cache), sinusoid_BTD)
 
 
 def _documents(documents_BT: Tensor | None) -> tuple[Tensor | None, tuple[int, ...] | None]:
-    """Segments of packed rows and the lengths of their documents; neither where every row is one document: the plain case.
+    """Segments of packed rows and the lengths of their documents; neither where every row is one document:
+    the plain case.
 
-    Lengths only on a CPU: elsewhere they would have to be waited for. A compiled graph must not depend on them at all."""
+    Lengths only on a CPU: elsewhere this would synchronise. A compiled graph must not depend on them."""
     if documents_BT is None:
         return None, None
     segments_BT = segments_of(documents_BT)
@@ -81,13 +88,16 @@ def _documents(documents_BT: Tensor | None) -> tuple[Tensor | None, tuple[int, .
 
 
 def _alibi_corner(length: int, num_heads: int, device: torch.device, dtype: torch.dtype) -> Tensor:
-    """[1, H, S, S]: mask and bias of a document that begins at position 0; a shorter one takes its upper left corner."""
+    """[1, H, S, S]: mask and bias of a document that begins at position 0; a shorter one uses its upper left
+    corner."""
     positions_1S = torch.arange(length, device=device)[None]
-    return additive_mask(visible_slots(positions_1S, length), alibi_bias(positions_1S, positions_1S, num_heads), dtype)
+    return additive_mask(
+        visible_slots(positions_1S, length), alibi_bias(positions_1S, positions_1S, num_heads), dtype
+    )
 
 
 def _slots(num_tokens: int, cache: KeyValueCache | None, device: torch.device) -> tuple[Tensor, int]:
-    """Each token's own slot, [B or 1, T] (1 where all rows are alike), and the number of slots in use."""
+    """Each token's own slot, [B or 1, T] (1 if all rows are equal), and the number of slots in use."""
     lengths = [0] if cache is None else cache.lengths
     if len(set(lengths)) == 1:
         lengths = lengths[:1]

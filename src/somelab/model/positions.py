@@ -1,5 +1,5 @@
-"""How a token knows its place: sinusoid, rotary angles, linear biases, and positions that restart with each document.
-All are computed from the positions themselves, so none ends at the trained length and none is stored.
+"""Position encodings: sinusoid, rotary angles, linear biases, and positions that restart with each document.
+All are computed from the positions, so none is stored or limited to the trained length.
 
 Shape letters: B sequences, T tokens, N positions, D model width, H heads, C head width, S key slots."""
 
@@ -21,7 +21,8 @@ def sinusoid_table(num_positions: int, d_model: int, device: torch.device) -> Te
 
 
 def sinusoid_at(positions_BT: Tensor, num_positions: int, d_model: int) -> Tensor:
-    """[B, T, D]: rows of the table for given positions, all below `num_positions`; one new token needs no table."""
+    """[B, T, D]: rows of the table for given positions, all below `num_positions`; one new token needs no
+    table."""
     if positions_BT.numel() < num_positions:
         return _sinusoid(positions_BT, d_model)
     return sinusoid_table(num_positions, d_model, positions_BT.device)[positions_BT]
@@ -44,7 +45,8 @@ def rotation_at(positions_BT: Tensor, num_positions: int, head_width: int, base:
 
 
 def rotate(states_BHTC: Tensor, rotation: Rotation) -> Tensor:
-    """Turn each pair (i, i + C/2) by its angle, so that a dot product depends on the distance of two tokens alone.
+    """Rotate each pair (i, i + C/2) by its angle, so that a dot product depends only on the distance of two
+    tokens.
 
     In fp32 and back: an angle rounded to bf16 would move a token by whole positions at long distance."""
     first, second = states_BHTC.float().chunk(2, dim=-1)
@@ -56,7 +58,8 @@ def rotate(states_BHTC: Tensor, rotation: Rotation) -> Tensor:
 def alibi_slopes(num_heads: int) -> list[float]:
     """Slope of each head's distance penalty: 2^(-8h/H) for h = 1..H when H is a power of two.
 
-    Otherwise the slopes of the power of two below H, then every second slope of the one above (the published rule)."""
+    Otherwise the slopes of the power of two below H, then every second slope of the one above (the published
+    rule)."""
     lower = 2 ** math.floor(math.log2(num_heads))
     slopes = [2 ** (-8 * (head + 1) / lower) for head in range(lower)]
     between = [2 ** (-8 * (head + 1) / (2 * lower)) for head in range(0, 2 * lower, 2)]
@@ -64,7 +67,8 @@ def alibi_slopes(num_heads: int) -> list[float]:
 
 
 def segments_of(documents_BT: Tensor) -> Tensor:
-    """Number the runs of equal ids in each sequence 0, 1, 2, ...: an id that comes back later is a new document."""
+    """Number the runs of equal ids in each sequence 0, 1, 2, ...: an id that comes back later is a new
+    document."""
     begins_BT = torch.zeros_like(documents_BT, dtype=torch.int64)
     begins_BT[:, 1:] = documents_BT[:, 1:] != documents_BT[:, :-1]
     return begins_BT.cumsum(dim=1)
@@ -80,7 +84,7 @@ def positions_within(segments_BT: Tensor) -> Tensor:
 
 
 def document_lengths(segments_BT: Tensor) -> tuple[int, ...]:
-    """Lengths of the segments of all rows, row by row; they add up to B*T. Waits for the device."""
+    """Lengths of the segments of all rows, row by row; they add up to B*T. Synchronises with the device."""
     begins_BT = torch.ones_like(segments_BT, dtype=torch.bool)
     begins_BT[:, 1:] = segments_BT[:, 1:] != segments_BT[:, :-1]
     starts = [*begins_BT.flatten().nonzero()[:, 0].tolist(), segments_BT.numel()]

@@ -1,4 +1,4 @@
-"""Which dtype linear layers compute in here: what masks and the chunked loss must match by themselves."""
+"""The dtype in which linear layers compute, which masks and the chunked loss must match."""
 
 from __future__ import annotations
 

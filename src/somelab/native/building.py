@@ -1,6 +1,8 @@
-"""From kernels.cpp to a library in the cache: found by source, compiler and processor, built by one process while others wait.
+"""From kernels.cpp to a library in the cache: identified by source, compiler and processor, built by one
+process while others wait.
 
-Linked to the OpenMP runtime that torch has loaded, by its path: a second runtime would bring a second pool of threads."""
+Linked to the OpenMP runtime that torch has loaded, by its path: a second runtime would bring a second pool of
+threads."""
 
 from __future__ import annotations
 
@@ -12,11 +14,20 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from somelab.disk.cache import build_once, cache_root
+from somelab.disk.built_once import build_once, cache_root
 
 SOURCE = Path(__file__).with_name("kernels.cpp")
 LIBRARY = "kernels.so"
-FLAGS = ("-std=c++17", "-O3", "-march=native", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-Wno-psabi")
+FLAGS = (
+    "-std=c++17",
+    "-O3",
+    "-march=native",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fPIC",
+    "-Wno-psabi",
+)
 SECONDS = 120
 RUNTIME = re.compile(r"lib(gomp|iomp5|omp)[-.\w]*\.so[.\d]*$")
 
@@ -30,7 +41,11 @@ def library() -> Path:
     compiler, runtime = find_compiler(), find_runtime()
     try:
         return (
-            build_once(cache_root() / "native", _key(compiler, runtime), lambda folder: _compile(compiler, runtime, folder))
+            build_once(
+                cache_root() / "native",
+                _key(compiler, runtime),
+                lambda folder: _compile(compiler, runtime, folder),
+            )
             / LIBRARY
         )
     except subprocess.TimeoutExpired:
@@ -52,7 +67,11 @@ def find_runtime() -> Path:
 
     loaded = loaded_runtimes()
     home = Path(torch.__file__).parents[1]
-    own = [path for path in loaded if path.is_relative_to(home / "torch") or path.is_relative_to(home / "torch.libs")]
+    own = [
+        path
+        for path in loaded
+        if path.is_relative_to(home / "torch") or path.is_relative_to(home / "torch.libs")
+    ]
     candidates = own or loaded
     if len(candidates) != 1:
         found = ", ".join(map(str, candidates)) or "none"
@@ -61,7 +80,7 @@ def find_runtime() -> Path:
 
 
 def loaded_runtimes() -> list[Path]:
-    """Every OpenMP runtime in this process, where the system tells (Linux)."""
+    """Every OpenMP runtime in this process, where the system lists them (Linux)."""
     maps = Path("/proc/self/maps")
     lines = maps.read_text().splitlines() if maps.exists() else []
     paths = {line.split(maxsplit=5)[5] for line in lines if line.count("/")}
@@ -69,28 +88,48 @@ def loaded_runtimes() -> list[Path]:
 
 
 def _key(compiler: str, runtime: Path) -> str:
-    """Everything that the library's bytes follow from."""
+    """Everything that determines the compiled library."""
     version = _run([compiler, "--version"]).splitlines()[0]
     info = Path("/proc/cpuinfo")
-    flags = re.search(r"^(?:flags|Features)\s*:\s*(.+)$", info.read_text(errors="replace"), re.MULTILINE) if info.exists() else None
-    parts = (SOURCE.read_text(), " ".join(FLAGS), version, platform.machine(), flags[1] if flags else "", str(runtime))
+    flags = (
+        re.search(r"^(?:flags|Features)\s*:\s*(.+)$", info.read_text(errors="replace"), re.MULTILINE)
+        if info.exists()
+        else None
+    )
+    parts = (
+        SOURCE.read_text(),
+        " ".join(FLAGS),
+        version,
+        platform.machine(),
+        flags[1] if flags else "",
+        str(runtime),
+    )
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=12).hexdigest()
 
 
 def _compile(compiler: str, runtime: Path, folder: Path) -> None:
     made = folder / "kernels.o"
     _run([compiler, *FLAGS, "-fopenmp", "-c", str(SOURCE), "-o", str(made)])
-    # Without -fopenmp here, which would link the compiler's own runtime; `defs` makes a missing symbol an error now.
+    # Without -fopenmp here, which would link the compiler's own runtime; `defs` makes a missing symbol an
+    # error now.
     _run([compiler, "-shared", str(made), str(runtime), "-Wl,-z,defs", "-o", str(folder / LIBRARY)])
     made.unlink()
 
 
 def _run(command: list[str]) -> str:
-    # In English, whatever the user's language is: the last line of an error is shown.
+    # In English, independent of the user's language: the last line of an error is shown.
     done = subprocess.run(
-        command, capture_output=True, text=True, errors="replace", timeout=SECONDS, env={**os.environ, "LC_ALL": "C"}
+        command,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=SECONDS,
+        env={**os.environ, "LC_ALL": "C"},
     )
     if done.returncode:
-        said = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip() or "it said nothing")
+        said = next(
+            (line for line in done.stderr.splitlines() if "error" in line),
+            done.stderr.strip() or "it said nothing",
+        )
         raise CannotBuild(f"{command[0]} failed: {said.strip()[:200]}")
     return done.stdout

@@ -1,4 +1,5 @@
-"""Build, load and register the compiled kernels, once per process; whatever stands in the way is told, and torch does the work.
+"""Build, load and register the compiled kernels, once per process. If that fails, the reason is kept and
+torch does the work.
 
 Called where a run or a benchmark starts, never at import."""
 
@@ -25,14 +26,14 @@ class Status(NamedTuple):
 
 @lru_cache
 def load() -> Status:
-    """Make the compiled kernels known to the dispatch engines if this machine can have them."""
+    """Register the compiled kernels with the dispatch engines if this machine can build them."""
     from somelab.native.building import CannotBuild
 
     if os.environ.get(VARIABLE) == "0":
         return Status(False, f"{VARIABLE}=0")
     try:
         return Status(True, _registered())
-    except ConfigError as error:  # the cache: there is no place to keep a library
+    except ConfigError as error:  # no folder for the cached library
         return Status(False, str(error))
     except (CannotBuild, OSError) as error:
         return Status(False, " ".join(str(error).split()))
@@ -55,7 +56,7 @@ def _registered() -> str:
 
 
 def _agrees(kernels: NativeKernels) -> bool:
-    """A few numbers against torch's: a compiler may be broken, and nobody would know."""
+    """A few numbers against torch's: a broken compiler would otherwise go unnoticed."""
     import torch
     from torch.nn import functional as F
 

@@ -1,4 +1,5 @@
-"""The compiled kernels as the table that the dispatch engine knows: each step a call with the addresses of its tensors.
+"""The compiled kernels as the table that dispatch engines use: each step is a call with the memory addresses
+of its tensors.
 
 Shape letters: T tokens, N rows of one block, F hidden width, W any width."""
 
@@ -21,13 +22,17 @@ _ARGUMENTS = {
 
 
 class NativeKernels:
-    """What `somelab.core.dispatch.kernels.Kernels` asks for, on CPU in fp32 and bf16. Uses as many threads as torch does."""
+    """Implements `somelab.core.dispatch.kernels.Kernels` on CPU in fp32 and bf16. Uses as many threads as
+    torch does."""
 
     adds_bias = True
 
     def __init__(self, path: Path) -> None:
         library = ctypes.CDLL(str(path))
-        self._calls = {name: {dtype: getattr(library, f"{name}_{text}") for dtype, text in NAMES.items()} for name in _ARGUMENTS}
+        self._calls = {
+            name: {dtype: getattr(library, f"{name}_{text}") for dtype, text in NAMES.items()}
+            for name in _ARGUMENTS
+        }
         for name, calls in self._calls.items():
             for call in calls.values():
                 call.argtypes, call.restype = _ARGUMENTS[name], None
@@ -38,12 +43,16 @@ class NativeKernels:
     def gather(self, source_TW: Tensor, token_N: Tensor, out_NW: Tensor) -> None:
         self._gather(source_TW, token_N, None, out_NW, None)
 
-    def gather_dot(self, source_TW: Tensor, token_N: Tensor, bias_W: Tensor | None, out_NW: Tensor, dot_N: Tensor) -> None:
+    def gather_dot(
+        self, source_TW: Tensor, token_N: Tensor, bias_W: Tensor | None, out_NW: Tensor, dot_N: Tensor
+    ) -> None:
         if bias_W is None:
             dot_N.zero_()
         self._gather(source_TW, token_N, bias_W, out_NW, dot_N)
 
-    def _gather(self, source_TW: Tensor, token_N: Tensor, bias_W: Tensor | None, out_NW: Tensor, dot_N: Tensor | None) -> None:
+    def _gather(
+        self, source_TW: Tensor, token_N: Tensor, bias_W: Tensor | None, out_NW: Tensor, dot_N: Tensor | None
+    ) -> None:
         self._call("gather", out_NW, source_TW, token_N, bias_W, out_NW, dot_N)
 
     def activate(self, product_NF: Tensor, bias_F: Tensor, out_NF: Tensor) -> None:
@@ -52,11 +61,14 @@ class NativeKernels:
     def differentiate_(self, grad_NF: Tensor, product_NF: Tensor, bias_F: Tensor, dot_N: Tensor) -> None:
         self._call("differentiate", grad_NF, grad_NF, product_NF, bias_F, dot_N)
 
-    def mix_(self, target_TW: Tensor, token_N: Tensor, product_NW: Tensor, bias_W: Tensor | None, gate_N: Tensor) -> None:
+    def mix_(
+        self, target_TW: Tensor, token_N: Tensor, product_NW: Tensor, bias_W: Tensor | None, gate_N: Tensor
+    ) -> None:
         self._call("mix", product_NW, target_TW, token_N, product_NW, bias_W, gate_N)
 
     def _call(self, name: str, block_NW: Tensor, *tensors: Tensor | None) -> None:
-        """Addresses say nothing of strides or types, so those are checked here: `block_NW` gives rows, width and type."""
+        """Memory addresses carry no strides or types, so those are checked here: `block_NW` gives rows, width
+        and type."""
         assert all(tensor is None or tensor.is_contiguous() for tensor in tensors), name
         rows, width = block_NW.shape
         addresses = (None if tensor is None else tensor.data_ptr() for tensor in tensors)

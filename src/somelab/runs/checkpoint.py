@@ -1,11 +1,12 @@
-"""Checkpoints: all that a run needs to go on as if nothing had happened, in tensors-only files.
+"""Checkpoints: everything that is needed to resume a run bit for bit, in tensors-only files.
 
     checkpoints/step-00000200/model.safetensors      trained weights, keys, usage; never a frozen pool
                               optimizer.safetensors  AdamW's moments by parameter name
-                              state.json             step, clock, data position, pool recipes, and a digest of everything
+                              state.json             step, clock, data position, origins of pools, digests
     checkpoints/last, checkpoints/best               links to such folders
 
-A frozen pool is a function of its seed, so its recipe and digest stand in for it; loading rebuilds and verifies."""
+A frozen pool is a function of its random seed, so only its origin (the key "recipe") and digest are stored;
+loading redraws and verifies it."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from somelab.core.experts import ExpertPool
+from somelab.core.experts import ExpertFamily
 from somelab.disk import atomic
 from somelab.errors import SomelabError
 from somelab.runs import RunFolder
@@ -33,12 +34,12 @@ MODEL, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.j
 
 
 class CheckpointError(SomelabError):
-    """A checkpoint that cannot be trusted."""
+    """A checkpoint that is missing, damaged or of another configuration."""
 
 
 @dataclass
 class RunState:
-    """Where a run stands, beside its tensors."""
+    """The state of a run, without its tensors."""
 
     step: int = 0
     tokens: int = 0
@@ -51,23 +52,26 @@ class RunState:
     journals: dict[str, int] | None = None
     """Length of each journal in bytes."""
     finished: bool = False
-    """Whether the last evaluation has been made: there is nothing left to do."""
+    """Whether the last evaluation has been made, so that the run is complete."""
 
 
-def frozen_pools(model: nn.Module) -> dict[str, ExpertPool]:
-    """Pools whose weights follow from a recipe."""
-    pools = {name: module for name, module in model.named_modules() if isinstance(module, ExpertPool)}
-    return {name: pool for name, pool in pools.items() if not pool.down_EFD.requires_grad}
+def frozen_pools(model: nn.Module) -> dict[str, ExpertFamily]:
+    """Pools whose weights `origin` determines."""
+    pools = {name: module for name, module in model.named_modules() if isinstance(module, ExpertFamily)}
+    return {name: pool for name, pool in pools.items() if pool.is_frozen}
 
 
 def stored_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """The model's state without what can be drawn again."""
-    drawn = {f"{name}.{weight}" for name, pool in frozen_pools(model).items() for weight, _ in pool.drawn_weights()}
+    """The model's state without the pools that can be redrawn."""
+    drawn = {
+        f"{name}.{weight}" for name, pool in frozen_pools(model).items() for weight, _ in pool.drawn_weights()
+    }
     return {name: tensor for name, tensor in model.state_dict().items() if name not in drawn}
 
 
 def save(run: RunFolder, model: nn.Module, optimizer: torch.optim.Optimizer, state: RunState) -> Path:
-    """Write a checkpoint and let `last` name it, and `best` if it is. Until then, the previous one stays what it was."""
+    """Write a checkpoint, then point `last` at it, and `best` if it is the best. Until then the previous one
+    stays valid."""
     name = f"step-{state.step:08d}"
     target, last = run.checkpoints / name, run.checkpoints / "last"
 
@@ -81,11 +85,12 @@ def save(run: RunFolder, model: nn.Module, optimizer: torch.optim.Optimizer, sta
         files = {file: _file_digest(folder / file) for file in (MODEL, OPTIMIZER)}
         (folder / STATE).write_text(described(files), encoding="utf-8")
         for file in (MODEL, OPTIMIZER):
-            shutil.copymode(folder / STATE, folder / file)  # safetensors writes for the owner alone
+            # Safetensors writes with permissions for the owner only.
+            shutil.copymode(folder / STATE, folder / file)
 
-    # A folder of that name that `last` does not point to is the leftover of a kill, and is replaced. The one that it
-    # does point to holds these very tensors, and replacing it would leave an instant without a checkpoint: only the
-    # state can have gone on since, by an evaluation.
+    # A folder of that name that `last` does not point to is left from a kill, and is replaced. One that it
+    # does point to holds the same tensors, and replacing it would leave a moment without a checkpoint: only
+    # the state can have changed since, by an evaluation.
     if target.exists() and last.resolve() == target.resolve():
         atomic.write_text(target / STATE, described(_read_state(run, "last")["files"]))
     else:
@@ -98,7 +103,7 @@ def save(run: RunFolder, model: nn.Module, optimizer: torch.optim.Optimizer, sta
 
 
 def _prune(run: RunFolder) -> None:
-    """Keep what `last` and `best` name."""
+    """Remove all checkpoints but `last` and `best`."""
     kept = {(run.checkpoints / link).resolve().name for link in ("last", "best")}
     for folder in run.checkpoints.glob("step-*"):
         if folder.name not in kept:
@@ -106,16 +111,18 @@ def _prune(run: RunFolder) -> None:
 
 
 def go_back(run: RunFolder, which: str) -> None:
-    """Make a checkpoint the last one, if it is not. What was done after it is forgotten, and what comes next replaces it.
+    """Make a checkpoint the last one. Later ones are dropped.
 
-    A kill may have come between the links, so that this step, the best, is not yet named so: that is made up for."""
+    If a kill came between the two links, `best` is set here as well."""
     name, state = (run.checkpoints / which).resolve().name, read_state(run, which)
     for link in ("last", "best") if state.best_step == state.step else ("last",):
         if (run.checkpoints / link).resolve().name != name:
             atomic.point(run.checkpoints / link, name)
 
 
-def load(run: RunFolder, model: nn.Module, optimizer: torch.optim.Optimizer | None = None, *, which: str = "last") -> RunState:
+def load(
+    run: RunFolder, model: nn.Module, optimizer: torch.optim.Optimizer | None = None, *, which: str = "last"
+) -> RunState:
     """Read a checkpoint into a model made from the run's own configuration, and verify every part of it."""
     folder, content = run.checkpoints / which, _read_state(run, which)
     for file, digest in content["files"].items():
@@ -133,12 +140,12 @@ def load(run: RunFolder, model: nn.Module, optimizer: torch.optim.Optimizer | No
 
 
 def read_state(run: RunFolder, which: str = "last") -> RunState:
-    """Where a run stands, without its tensors."""
+    """The state of a run, without its tensors."""
     return RunState(**_read_state(run, which)["state"])
 
 
 def is_any(run: RunFolder) -> bool:
-    """Whether a checkpoint was ever written, sound or not."""
+    """Whether a checkpoint was ever written, valid or not."""
     return any(os.path.lexists(run.checkpoints / link) for link in ("last", "best"))
 
 
@@ -158,7 +165,8 @@ def _read_state(run: RunFolder, which: str) -> dict[str, Any]:
 
 
 def _content_digest(content: dict[str, Any]) -> str:
-    """Of everything else in state.json, which holds the digests of the tensors: so one flipped bit shows, wherever it is."""
+    """Digest of the rest of state.json, which holds the digests of the tensors: any flipped bit is
+    detected."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -178,19 +186,21 @@ def _check_names(path: Path, tensors: dict[str, Tensor], expected: dict[str, Ten
             shapes = f"{tuple(tensors[name].shape)} instead of {tuple(tensor.shape)}"
             raise CheckpointError(f"{path}: {name} has shape {shapes}; it belongs to another configuration")
     if extra := sorted(tensors.keys() - expected.keys()):
-        raise CheckpointError(f"{path}: holds {extra[0]}, which this model has not; it belongs to another configuration")
+        raise CheckpointError(
+            f"{path}: holds {extra[0]}, which this model has not; it belongs to another configuration"
+        )
 
 
-_DIGESTS: weakref.WeakKeyDictionary[ExpertPool, str] = weakref.WeakKeyDictionary()
+_DIGESTS: weakref.WeakKeyDictionary[ExpertFamily, str] = weakref.WeakKeyDictionary()
 
 
 def _pool_digests(model: nn.Module) -> dict[str, Any]:
-    """Recipe and digest of each frozen pool. A pool never changes, so its digest is taken once and kept."""
+    """Origin and digest of each frozen pool. A pool never changes, so its digest is computed once."""
     described: dict[str, Any] = {}
     for name, pool in frozen_pools(model).items():
         if pool not in _DIGESTS:
             _DIGESTS[pool] = pool.digest()
-        described[name] = {"recipe": pool.recipe._asdict(), "digest": _DIGESTS[pool]}
+        described[name] = {"recipe": pool.origin._asdict(), "digest": _DIGESTS[pool]}
     return described
 
 
@@ -198,8 +208,8 @@ def _verify_pools(folder: Path, model: nn.Module, stored: dict[str, Any]) -> Non
     for name, described in _pool_digests(model).items():
         if name not in stored or stored[name]["digest"] != described["digest"]:
             raise CheckpointError(
-                f"{folder}: the frozen experts of {name} come out differently here than when they were trained with "
-                f"(recipe {described['recipe']}); use the torch version of environment.json"
+                f"{folder}: the frozen experts of {name} are drawn differently here than when the run "
+                f"was trained (origin {described['recipe']}); use the torch version of environment.json"
             )
 
 
@@ -216,17 +226,22 @@ def _load_optimizer(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
     for name, tensor in _read_tensors(path).items():
         parameter_name, key = name.rsplit("/", 1)
         if parameter_name not in parameters:
-            raise CheckpointError(f"{path}: holds {name}, which this model has not; it belongs to another configuration")
-        # AdamW keeps its step count on the CPU unless it is fused on an accelerator; the moments follow the parameter.
+            raise CheckpointError(
+                f"{path}: holds {name}, which this model has not; it belongs to another configuration"
+            )
+        # AdamW keeps its step count on the CPU unless it is fused on an accelerator; the moments follow the
+        # parameter.
         device = parameters[parameter_name].device
         optimizer.state[parameters[parameter_name]][key] = tensor.to(device)
 
 
 def _save_tensors(tensors: dict[str, Tensor], path: Path) -> None:
     try:
-        save_file({name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}, path)
+        save_file(
+            {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}, path
+        )
     except SafetensorError as error:
-        # safetensors tells of a full disk in words only; as an OSError it gets the same line as every other write.
+        # safetensors reports a full disk as text only; as an OSError it gets the usual message.
         if found := re.search(r"os error (\d+)", str(error)):
             raise OSError(int(found[1]), os.strerror(int(found[1]))) from None
         raise
@@ -236,7 +251,9 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path}: cannot be read ({error}); use another one with --checkpoint") from None
+        raise CheckpointError(
+            f"{path}: cannot be read ({error}); use another one with --checkpoint"
+        ) from None
 
 
 def _file_digest(path: Path) -> str:

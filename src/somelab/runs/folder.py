@@ -1,8 +1,8 @@
-"""The run folder: what training writes and everything else reads. It explains itself.
+"""The run folder: written by training, read by everything else, self-describing.
 
 config.yaml        the resolved configuration       environment.json   versions, machine, command
-run.json           name, preset, data, parameters   metrics.jsonl      the truth: losses, evaluations, warnings
-tokenizer.json     the tokenizer                    layers.jsonl       per-layer measures, at most some hundred records
+run.json           name, preset, data, parameters   metrics.jsonl      losses, evaluations, warnings
+tokenizer.json     the tokenizer                    layers.jsonl       per-layer measures, thinned
 samples.jsonl      generated text over time         timing.jsonl       what depends on the clock
 keys/              key snapshots                    checkpoints/       step-N/, and the links last and best
 """
@@ -52,7 +52,12 @@ class RunFolder:
 
     @classmethod
     def create(
-        cls, path: Path | str, config: Config, facts: dict[str, Any], environment: dict[str, Any], tokenizer: str
+        cls,
+        path: Path | str,
+        config: Config,
+        facts: dict[str, Any],
+        environment: dict[str, Any],
+        tokenizer: str,
     ) -> RunFolder:
         """Begin a run in a new or empty folder."""
         run = cls(path)
@@ -69,7 +74,8 @@ class RunFolder:
         return run
 
     def check_free(self) -> None:
-        """Refuse a folder in which something is, unless it is what a run leaves that was killed before it began."""
+        """Raise for a folder that is not empty, unless it was left by a run that was killed before its first
+        step."""
         if not os.path.lexists(self.path):
             return
         if not self.path.is_dir():
@@ -77,14 +83,20 @@ class RunFolder:
         with atomic.explained(self.path):
             inside = {file.name for file in self.path.iterdir() if not file.name.startswith(atomic.TEMPORARY)}
         if "run.json" in inside:
-            raise RunError(f"--out {self.path}: is a run; continue it with `somelab resume {self.path}`, or choose another folder")
-        unborn = {"checkpoints", "keys"} <= inside <= BEFORE_THE_RUN and not [*self.checkpoints.iterdir(), *self.keys.iterdir()]
+            raise RunError(
+                f"--out {self.path}: is a run; continue it with `somelab resume {self.path}`, or choose "
+                "another folder"
+            )
+        unborn = {"checkpoints", "keys"} <= inside <= BEFORE_THE_RUN and not [
+            *self.checkpoints.iterdir(),
+            *self.keys.iterdir(),
+        ]
         if inside and not unborn:
             raise RunError(f"--out {self.path}: is not empty; choose another folder")
 
     @classmethod
     def open(cls, path: Path | str) -> RunFolder:
-        """An existing run, checked to be one."""
+        """An existing run, checked."""
         run = cls(path)
         if not run.path.exists():
             raise RunError(f"run {run.path}: there is no such folder; `somelab train` makes one")
@@ -93,13 +105,15 @@ class RunFolder:
         facts = run.facts()
         if facts.get("format") != FORMAT:
             raise RunError(
-                f"run {run.path}: has format {facts.get('format')!r}, this version reads {FORMAT}; use the version that wrote it"
+                f"run {run.path}: has format {facts.get('format')!r}, this version reads {FORMAT}; use the "
+                "version that wrote it"
             )
         return run
 
     @contextlib.contextmanager
     def locked(self) -> Generator[None]:
-        """Alone in training this run; a killed process leaves no lock behind. Without locks (Windows): as if alone."""
+        """An exclusive lock for training this run; it ends with the process. Without locks (Windows) there is
+        none."""
         if sys.platform == "win32":
             yield
             return
@@ -109,7 +123,9 @@ class RunFolder:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise RunError(f"run {self.path}: is being trained by another process; wait for it, or stop it") from None
+                raise RunError(
+                    f"run {self.path}: is being trained by another process; wait for it, or stop it"
+                ) from None
             yield
 
     def facts(self) -> dict[str, Any]:
@@ -117,18 +133,24 @@ class RunFolder:
         try:
             content = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise RunError(f"run {self.path}: has no run.json; name a folder that `somelab train` wrote") from None
+            raise RunError(
+                f"run {self.path}: has no run.json; name a folder that `somelab train` wrote"
+            ) from None
         except (OSError, ValueError) as error:
-            raise RunError(f"run {self.path}: run.json cannot be read ({error}); restore the file or train again") from None
+            raise RunError(
+                f"run {self.path}: run.json cannot be read ({error}); restore the file or train again"
+            ) from None
         if not isinstance(content, dict):
             raise RunError(f"run {self.path}: run.json holds no object; restore the file or train again")
         return content
 
     def check_data(self, digest: str) -> None:
-        """Refuse data that are not those that the run was trained on."""
+        """Raise for data that differ from those of the run."""
         data: Any = self.facts().get("data")
         if not isinstance(data, dict) or data.get("digest") != digest:
-            raise RunError(f"run {self.path}: its data have changed since it began; restore them, or train anew")
+            raise RunError(
+                f"run {self.path}: its data have changed since it began; restore them, or train anew"
+            )
 
     def config(self) -> Config:
         return from_yaml(self.path / "config.yaml")

@@ -1,6 +1,7 @@
-"""A journal: one JSON object a line, only ever appended to. The truth of a run; every view reads it.
+"""A journal: one JSON object per line, append-only. The record of a run; every view reads it.
 
-A resumed run first cuts its journals back to the length they had at the checkpoint, so that what was done twice is told once."""
+A resumed run first cuts its journals back to the length they had at the checkpoint, so that repeated steps
+are recorded once."""
 
 from __future__ import annotations
 
@@ -11,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from somelab.disk.atomic import explained
+from somelab.disk.old_names import with_new_names
 from somelab.errors import SomelabError
 
 
 class JournalError(SomelabError):
-    """A journal that is not what was written."""
+    """A damaged journal."""
 
 
 class Journal:
@@ -32,15 +34,18 @@ class Journal:
             self._file.flush()
 
     def length(self) -> int:
-        """Bytes written so far, made safe against a power cut: what a checkpoint notes down."""
+        """Bytes written so far, flushed to the disk; a checkpoint stores this."""
         with explained(self.path):
             os.fsync(self._file.fileno())
         return self._file.tell()
 
     def cut(self, length: int) -> None:
-        """Forget everything after `length` bytes. A journal that is shorter has lost records, and must not be filled up."""
+        """Cut everything after `length` bytes. A journal that is shorter has lost records, which is an
+        error."""
         if (found := os.fstat(self._file.fileno()).st_size) < length:
-            raise JournalError(f"{self.path}: has {found:,} of the {length:,} bytes that were written; restore the file")
+            raise JournalError(
+                f"{self.path}: has {found:,} of the {length:,} bytes that were written; restore the file"
+            )
         with explained(self.path):
             self._file.truncate(length)
             self._file.seek(0, os.SEEK_END)
@@ -50,7 +55,7 @@ class Journal:
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
-    """The records of a journal. A last line that a kill cut short is passed over."""
+    """The records of a journal. An incomplete last line, left by a kill, is skipped."""
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -58,6 +63,6 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
             if not line.endswith(b"\n"):
                 return
             try:
-                yield json.loads(line)
+                yield json.loads(with_new_names(line.decode()))
             except ValueError:
                 raise JournalError(f"{path}: line {number} is damaged; restore the file") from None

@@ -1,1 +1,2 @@
-"""The one front end: the same page is a report file or a live server. This room turns run folders into what the page shows."""
+"""The front end: the same page is a report file or a live server. This package turns run folders into the
+page's data."""

@@ -1,7 +1,7 @@
 """The report: the built page with a run's data in it, one file that works from disk, offline, by mail.
 
-The data are gzip and then base64, in an element that no browser executes. Base64 has no `<`, so that no text in the data can end
-the element early or become markup, whatever stories it holds."""
+The data are gzip and then base64, in an element that no browser executes. Base64 has no `<`, so that no text
+in the data can end the element early or become markup."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from somelab.disk import atomic
 from somelab.errors import SomelabError
-from somelab.view.schema import Page
+from somelab.view.schema.page import Page
 
 DATA = re.compile(r'(<script\b[^>]*\bid="data"[^>]*>)[^<]*(</script>)')
 TITLE = re.compile(r"<title>[^<]*</title>")
@@ -31,7 +31,8 @@ def static_page() -> str:
         return path.read_text(encoding="utf-8")
     except OSError:
         raise ReportError(
-            "the built page is missing from this installation; reinstall somelab, or run `make ui` in its source"
+            "the built page is missing from this installation; reinstall somelab, or run `make ui` in its "
+            "source"
         ) from None
 
 
@@ -45,7 +46,9 @@ def inlined(page: Page, template: str) -> str:
     packed = base64.b64encode(gzip.compress(json_of(page).encode(), compresslevel=9, mtime=0)).decode("ascii")
     found = DATA.findall(template)
     if len(found) != 1:
-        raise ReportError(f"the built page has {len(found)} places for data, one is needed; build it again with `make ui`")
+        raise ReportError(
+            f"the built page has {len(found)} places for data, one is needed; build it again with `make ui`"
+        )
     filled = DATA.sub(lambda match: f"{match[1]}{packed}{match[2]}", template)
     title = f"<title>{html.escape(page.title)} · somelab</title>"
     return TITLE.sub(lambda match: title, filled, count=1)
@@ -60,7 +63,7 @@ def data_of(report: str) -> Page:
 
 
 def write_report(page: Page, path: Path) -> int:
-    """Write the report as a whole or not at all, and return its size in bytes."""
+    """Write the report atomically, and return its size in bytes."""
     content = inlined(page, static_page()).encode()
     return write_file(path, content)
 

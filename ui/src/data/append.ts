@@ -3,7 +3,7 @@ import type { Curves, Final, Increment, Run, Series } from "../schema";
 
 type Columns = Record<string, unknown[] | number>;
 
-/** Only what is later than what is there: the first increment may overlap with the answer that came before it. */
+/** Only what is later than what is there: the first increment may overlap with the response before it. */
 function firstLater(steps: readonly number[], last: number | undefined): number {
   const at = steps.findIndex((step) => step > (last ?? -1));
   return at < 0 ? steps.length : at;
@@ -34,7 +34,7 @@ function longerSeries(known: Series, fresh: Series): Series {
 }
 
 const NOTHING: Final = {
-  step: 0, tokens: 0, train_loss: null, val_loss: null, val_ppl: null, bits_per_byte: null, seed_ppl: null, best_val_loss: null,
+  step: 0, tokens: 0, train_loss: null, val_loss: null, val_ppl: null, bits_per_byte: null, ppl_with_padding: null, best_val_loss: null,
   tokens_per_second: null, gini: null, entropy_bits: null, crowding: null, combination_entropy_bits: null, gate_entropy: null,
 }; // prettier-ignore
 

@@ -10,6 +10,8 @@ export interface ForestRow {
   colour: string;
   interval: Interval;
   seeds: readonly number[];
+  /** A difference that decides nothing, whatever its interval: an arm of it is untuned. */
+  isOpen?: boolean;
 }
 
 interface ForestProps {
@@ -63,7 +65,7 @@ export function Forest({ title, rows, digits, unit, isDifference = false }: Fore
               {interval.values.length > 1 && interval.values.map((value, i) => value != null && <i key={i} class="seed" style={{ left: at(value), background: colour }} />)}
               <i class="point" style={{ left: at(interval.mean!), background: colour }} />
             </span>
-            <span class={`range-value ${isDifference && excludesZero(interval) ? "sure" : ""}`}>{text(interval, digits)}</span>
+            <span class={`range-value ${isDifference && !row.isOpen && excludesZero(interval) ? "sure" : ""}`}>{text(interval, digits)}</span>
           </div>
         );
       })}

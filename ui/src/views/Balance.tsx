@@ -224,7 +224,7 @@ function Usage({ run }: { run: Run }) {
           label="Use by"
           options={[
             { value: "count", text: "choices per step", hint: "How often an expert was among the K of a token" },
-            { value: "mass", text: "gate mass per step", hint: "How much weight its answers had" },
+            { value: "mass", text: "gate mass per step", hint: "The sum of its gates" },
           ]}
           value={by}
           onChange={setBy}

@@ -1,4 +1,4 @@
-// Several runs on the same axes, tables with intervals over seeds, and the seeds' own figures beside ours.
+// Several runs on the same axes, tables with intervals over seeds, and the published figures beside ours.
 import { ofRun } from "../design/colours";
 import { isDark } from "../design/theme";
 import { counted, fixed, NONE, short, whole, type Value } from "../format";
@@ -17,7 +17,7 @@ const COLUMNS: readonly { name: string; title: string; digits: number }[] = [
   { name: "val_loss", title: "val_loss", digits: 4 },
   { name: "val_ppl", title: "val_ppl", digits: 2 },
   { name: "bits_per_byte", title: "bits/byte", digits: 4 },
-  { name: "seed_ppl", title: "seed_ppl*", digits: 2 },
+  { name: "ppl_with_padding", title: "ppl_with_padding*", digits: 2 },
   { name: "tokens_per_second", title: "tokens/s", digits: 0 },
   { name: "gini", title: "Gini", digits: 3 },
   { name: "entropy_bits", title: "entropy", digits: 2 },
@@ -99,18 +99,18 @@ function Comparison({ page, runs }: { page: Page; runs: readonly Run[] }) {
           </Figure>
         </div>
       </Section>
-      <Section title="Every run" note="* seed_ppl counts padding as v1 to v4 of the seeds did; it is not to be read beside val_ppl. Measures of balance are means over the layers.">
+      <Section title="Every run" note="* ppl_with_padding includes padding, as in v1 to v4 of the reports; it is not comparable with val_ppl. Measures of balance are means over the layers.">
         <RunTable runs={runs} colour={colour} />
       </Section>
       {groups.length > 0 && (
-        <Section title="Over seeds" note="Runs that are equal but for the seed: mean and 95 % interval.">
+        <Section title="Over seeds" note="Runs that are equal but for the random seed: mean and 95 % interval.">
           <GroupTable groups={groups} runs={runs} />
           <GroupRanges groups={groups} />
         </Section>
       )}
       <Sizes runs={runs} groups={groups} published={published} colour={colour} />
       {published.length > 0 && (
-        <Section title="Beside the seeds" note="What the published reports say about the same presets. They are at full size: beside a scaled run their figures orient, they do not compare.">
+        <Section title="Beside the reports" note="The published figures of the same presets, at full size: not directly comparable with a scaled run.">
           <PublishedTable published={published} runs={runs} />
         </Section>
       )}
@@ -145,7 +145,7 @@ function RunTable({ runs, colour }: { runs: readonly Run[]; colour: (run: Run) =
   );
 }
 
-/** Whether the runs of a group have come equally far; means over unequal ones say little. */
+/** Whether the runs of a group have come equally far; means over unequal ones are not comparable. */
 function isUneven(group: Group, runs: readonly Run[]): boolean {
   return new Set(runs.filter((run) => group.run_ids.includes(run.id)).map((run) => run.final?.step)).size > 1;
 }
@@ -181,13 +181,13 @@ function GroupRanges({ groups }: { groups: readonly Group[] }) {
   const most = Math.max(...rows.map((row) => row.high));
   const room = (most - least) * 0.1 || most * 0.01;
   return (
-    <Figure title="Bits per byte, by configuration" reading="Intervals that do not overlap differ by more than seeds explain.">
+    <Figure title="Bits per byte, by configuration" reading="Intervals that do not overlap differ by more than the random seed explains.">
       <Ranges rows={rows} least={least - room} most={most + room} unit="bits" />
     </Figure>
   );
 }
 
-const lastWith = (one: Published, name: "val_ppl" | "seed_ppl"): number | null => [...one.epochs].reverse().find((epoch) => epoch[name] != null)?.[name] ?? one.final[name] ?? null;
+const lastWith = (one: Published, name: "val_ppl" | "ppl_with_padding"): number | null => [...one.epochs].reverse().find((epoch) => epoch[name] != null)?.[name] ?? one.final[name] ?? null;
 
 interface SizesProps {
   runs: readonly Run[];
@@ -196,7 +196,7 @@ interface SizesProps {
   colour: (run: Run) => string;
 }
 
-function sizeDots(name: "val_ppl" | "seed_ppl", { runs, groups, published, colour }: SizesProps): Dot[] {
+function sizeDots(name: "val_ppl" | "ppl_with_padding", { runs, groups, published, colour }: SizesProps): Dot[] {
   const ours = groups.flatMap((group): Dot[] => {
     const members = runs.filter((run) => group.run_ids.includes(run.id) && run.parameters && run.final?.[name] != null);
     const single = members.map((run): Dot => ({ label: run.name, x: run.parameters!.total, y: run.final![name]!, colour: colour(run), minor: members.length > 1, note: `${run.name}: ${short(run.parameters!.total)} parameters, ${name} ${fixed(run.final![name], 2)}` }));
@@ -214,13 +214,13 @@ function sizeDots(name: "val_ppl" | "seed_ppl", { runs, groups, published, colou
 }
 
 function Sizes(props: SizesProps) {
-  const [val, seed] = [sizeDots("val_ppl", props), sizeDots("seed_ppl", props)];
-  if (!val.length && !seed.length) return null;
+  const [val, padded] = [sizeDots("val_ppl", props), sizeDots("ppl_with_padding", props)];
+  if (!val.length && !padded.length) return null;
   return (
     <Section title="Perplexity against size" note="Total parameters, frozen ones included. Rings are published figures.">
       <div class="grid">
         {val.length > 0 && <Figure title="val_ppl against total parameters" reading="Tokens that carry meaning; lower is better."><Scatter title="val_ppl against total parameters" dots={val} xLabel="total parameters" yLabel="val_ppl" /></Figure>}
-        {seed.length > 0 && <Figure title="seed_ppl against total parameters" reading="Padding counted, as v1 to v4 of the seeds did: another measure, on its own axis."><Scatter title="seed_ppl against total parameters" dots={seed} xLabel="total parameters" yLabel="seed_ppl, padding counted" /></Figure>}
+        {padded.length > 0 && <Figure title="ppl_with_padding against total parameters" reading="Padding included, as in v1 to v4 of the reports: another measure, on its own axis."><Scatter title="ppl_with_padding against total parameters" dots={padded} xLabel="total parameters" yLabel="ppl_with_padding, padding counted" /></Figure>}
       </div>
     </Section>
   );
@@ -234,7 +234,7 @@ function PublishedTable({ published, runs }: { published: readonly Published[]; 
   return (
     <div class="scroll">
       <table class="numbers">
-        <thead><tr><th>preset</th><th>source</th><th>parameters</th><th>trained</th><th>steps</th><th>seed_ppl*</th><th>ours</th><th>val_ppl</th><th>ours</th><th>Gini</th><th>ours</th><th>entropy</th><th>ours</th></tr></thead>
+        <thead><tr><th>preset</th><th>source</th><th>parameters</th><th>trained</th><th>steps</th><th>ppl_with_padding*</th><th>ours</th><th>val_ppl</th><th>ours</th><th>Gini</th><th>ours</th><th>entropy</th><th>ours</th></tr></thead>
         <tbody>
           {published.map((one) => {
             const last = one.epochs[one.epochs.length - 1];
@@ -245,7 +245,7 @@ function PublishedTable({ published, runs }: { published: readonly Published[]; 
                 <td>{one.total_millions == null ? NONE : `${one.total_millions} M`}</td>
                 <td>{one.trainable_millions == null ? NONE : `${one.trainable_millions} M`}</td>
                 <td>{whole(one.steps)}</td>
-                <td>{fixed(lastWith(one, "seed_ppl"), 2)}</td><td class="ours">{mean(one.preset, "seed_ppl")}</td>
+                <td>{fixed(lastWith(one, "ppl_with_padding"), 2)}</td><td class="ours">{mean(one.preset, "ppl_with_padding")}</td>
                 <td>{fixed(lastWith(one, "val_ppl"), 2)}</td><td class="ours">{mean(one.preset, "val_ppl")}</td>
                 <td>{fixed(one.final["gini"] ?? last?.gini, 2)}</td><td class="ours">{mean(one.preset, "gini")}</td>
                 <td>{fixed(one.final["entropy_bits"] ?? last?.entropy_bits, 2)}</td><td class="ours">{mean(one.preset, "entropy_bits")}</td>

@@ -1,4 +1,4 @@
-// One expert: how much it works, how old its key is, who its neighbours are, and the words that it answers to.
+// One expert: its usage, the age of its key, its nearest keys, and its distinctive words.
 import { css, kind } from "../design/colours";
 import { unpack } from "../data/packed";
 import { figure, fixed, percent, visible, whole } from "../format";
@@ -35,7 +35,7 @@ export function ExpertCard({ galaxy, expert, frame, neighbours, onChoose }: Expe
       <h3>Expert {expert}</h3>
       <dl>
         <div><dt>use</dt><dd>{figure(use)} a step <small>rank {rankOf(work, value)} of {whole(galaxy.num_experts)}, {percent(work.total ? use / work.total : 0, 1)}</small></dd></div>
-        <div><dt>age</dt><dd>{whole((galaxy.steps[frame] ?? 0) - born)} steps {born > 0 && <small>reborn at step {whole(born)}</small>}</dd></div>
+        <div><dt>age</dt><dd>{whole((galaxy.steps[frame] ?? 0) - born)} steps {born > 0 && <small>respawned at step {whole(born)}</small>}</dd></div>
         <div><dt>key length</dt><dd>{fixed(length, 2)}</dd></div>
         {guild !== undefined && guild >= 0 && <div><dt>guild</dt><dd><i class="dot" style={{ background: css(kind(guild)) }} /> {guild}</dd></div>}
         {wordClass && <div><dt>word class</dt><dd>{wordClass.replaceAll("_", " ")}</dd></div>}

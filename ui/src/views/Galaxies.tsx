@@ -1,4 +1,4 @@
-// The keys of a layer as a night sky that moves: training plays, points drift, the reborn flash.
+// The keys of a layer as a night sky that moves: training plays, points move, respawned keys flash.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { css, kind, sky } from "../design/colours";
 import { unpack } from "../data/packed";
@@ -189,7 +189,7 @@ function Player({ play, galaxy, step, cloud: reborn }: { play: Play; galaxy: Gal
         <Way galaxy={galaxy} />
         <div class="births" aria-hidden="true">
           {births.map((number, frame) => number > 0 && (
-            <i key={frame} title={`${counted(number, "key")} reborn`} style={{ left: `${(100 * frame) / Math.max(1, play.last)}%`, height: `${3 + 9 * (number / mostBirths)}px` }} />
+            <i key={frame} title={`${counted(number, "key")} respawned`} style={{ left: `${(100 * frame) / Math.max(1, play.last)}%`, height: `${3 + 9 * (number / mostBirths)}px` }} />
           ))}
         </div>
         <input
@@ -241,7 +241,7 @@ function Controls({ galaxy, map, setMethod, by, setBy }: ControlsProps) {
           { value: "usage", text: "use" },
           { value: "age", text: "age" },
           { value: "guild", text: "guild", disabled: !hasKinds, hint: hasKinds ? undefined : "guilds are not known for this run" },
-          { value: "word_class", text: "word class", disabled: !galaxy.word_class.some((name) => name !== null), hint: "The class of words that the expert answers to above chance" },
+          { value: "word_class", text: "word class", disabled: !galaxy.word_class.some((name) => name !== null), hint: "The most distinctive word class of the expert" },
         ]}
         value={by}
         onChange={setBy}

@@ -87,8 +87,8 @@ function Figures({ run }: { run: Run }) {
           value={whole(final?.step ?? lastOf(run.curves.train.step))}
           {...(run.num_steps ? { unit: `of ${whole(run.num_steps)}` } : {})}
         />
-        {final?.seed_ppl != null && (
-          <Stat name="seed_ppl" value={fixed(final.seed_ppl, 2)} unit="padding counted" hint="Comparable with v1 to v4 of the seeds only, never with val_ppl" />
+        {final?.ppl_with_padding != null && (
+          <Stat name="ppl_with_padding" value={fixed(final.ppl_with_padding, 2)} unit="padding counted" hint="Comparable only with v1 to v4 of the reports, never with val_ppl" />
         )}
       </dl>
       {parameters && <ParameterBar run={run} />}
@@ -143,7 +143,7 @@ function Learning({ run, axis }: { run: Run; axis: Axis }) {
     { label: "validation", colour: second, x: evaluation[axis], y: evaluation.val_loss, points: true },
   ];
   const one = (label: string, y: readonly Value[], points = true): Curve[] => [{ label, colour: accent, x: evaluation[axis], y, points }];
-  const seedValues = evaluation.seed_ppl.filter((value) => value != null);
+  const paddedValues = evaluation.ppl_with_padding.filter((value) => value != null);
   const tokenOf = new Map(train.step.map((step, i) => [step, train.tokens[i]!]));
   const timeX = axis === "step" ? timing.step : timing.step.map((step) => tokenOf.get(step) ?? step);
   return (
@@ -172,12 +172,12 @@ function Learning({ run, axis }: { run: Run; axis: Axis }) {
       <Figure title="Gradient norm" reading="Before clipping. Spikes mark batches that shook the model.">
         <Plot title="Gradient norm" curves={[{ label: "norm", colour: accent, x: train[axis], y: train.grad_norm, width: 1.25 }]} log xLabel={xLabel} yLabel="gradient norm" together={name} />
       </Figure>
-      {seedValues.length > 0 && (
-        <Figure title="seed_ppl: padding counted" reading="Apart, because it measures something else: padding is easy to predict, so this is far lower. For comparison with v1 to v4 of the seeds only.">
-          {seedValues.length > 1 ? (
-            <Plot title="seed_ppl, padding counted" curves={one("seed_ppl", evaluation.seed_ppl)} log xLabel={xLabel} yLabel="seed_ppl" together={name} />
+      {paddedValues.length > 0 && (
+        <Figure title="ppl_with_padding: padding counted" reading="Apart, because it measures something else: padding is easy to predict, so this is far lower. For comparison with v1 to v4 of the reports only.">
+          {paddedValues.length > 1 ? (
+            <Plot title="ppl_with_padding, padding counted" curves={one("ppl_with_padding", evaluation.ppl_with_padding)} log xLabel={xLabel} yLabel="ppl_with_padding" together={name} />
           ) : (
-            <p class="single">{fixed(seedValues[0], 2)}<small>measured once, at the end</small></p>
+            <p class="single">{fixed(paddedValues[0], 2)}<small>measured once, at the end</small></p>
           )}
         </Figure>
       )}

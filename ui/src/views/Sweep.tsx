@@ -12,9 +12,10 @@ import { Toggles } from "../parts/Toggles";
 import { smoothed } from "../smooth";
 import type { Arm, Band, Sweep as SweepData } from "../schema";
 import { ArmTable, DifferenceTable } from "./SweepTable";
+import { isOpen, Tuning, untunedSentence } from "./SweepTuning";
 
 /** Figures by which arms are ranked, the most comparable first. */
-const QUALITY = ["bits_per_byte", "val_loss", "seed_ppl"] as const;
+const QUALITY = ["bits_per_byte", "val_loss", "ppl_with_padding"] as const;
 const CURVES = [
   { value: "val_loss", text: "validation loss", unit: "val_loss, nats" },
   { value: "bits_per_byte", text: "bits per byte", unit: "bits per byte" },
@@ -22,6 +23,8 @@ const CURVES = [
 ] as const;
 type CurveName = (typeof CURVES)[number]["value"];
 const DASHES = [[], [7, 4], [2, 3]];
+/** Colours come round again after eight arms; dashes tell those apart. */
+const dashOf = (place: number): number[] => DASHES[Math.floor(place / 8) % DASHES.length]!;
 
 export function Sweep({ sweep }: { sweep: SweepData }) {
   if (sweep.problem !== null) {
@@ -36,11 +39,12 @@ export function Sweep({ sweep }: { sweep: SweepData }) {
   const colour = (arm: Arm) => ofRun(sweep.arms.indexOf(arm), dark);
   return (
     <>
-      <Lead eyebrow={<Eyebrow sweep={sweep} />}>{sentence(sweep)}</Lead>
+      <Lead eyebrow={<Eyebrow sweep={sweep} />}>{sentence(sweep) + untunedSentence(sweep)}</Lead>
       <Arms sweep={sweep} colour={colour} />
-      <Section title="Every figure" note="Mean and half of the 95 % interval over seeds; published: the seeds' own figure for the run at full size, which orients beside a smaller one and does not compare.">
+      <Section title="Every figure" note="Mean and half of the 95 % interval over seeds; published: the report's figure for the run at full size, not directly comparable with a smaller one.">
         <ArmTable sweep={sweep} colour={colour} />
       </Section>
+      <Tuning sweep={sweep} colour={colour} dash={dashOf} />
       <Learning sweep={sweep} colour={colour} />
       <DifferenceTable sweep={sweep} colour={colour} />
     </>
@@ -68,13 +72,13 @@ function sentence(sweep: SweepData): string {
   const found = best.figures[measure.name]!;
   const said = `${best.name} has the lowest ${measure.title}: ${spread(found, measure.digits)}`;
   if (done.length === 1) return `One arm has finished runs: ${said}.`;
-  if (found.low == null) return `Of ${counted(done.length, "arm")} ${said}, with one seed: how much of it is luck is not known.`;
+  if (found.low == null) return `Of ${counted(done.length, "arm")} ${said}, with one seed: how much of it is chance is not known.`;
   const near = done.filter((arm) => arm !== best && !differ(arm, best, measure.name)).map((arm) => arm.name);
   const doubt = near.length === 0 ? "all others are further off than seeds explain" : near.length === done.length - 1 ? "seeds may explain its lead over every other" : `seeds may explain its lead over ${listed(near)}`;
   return `Of ${counted(done.length, "arm")} ${said} over ${counted(found.num, "seed")}; ${doubt}.`;
 }
 
-/** Whether two arms are told apart: seed by seed where the one is the other's base, else by intervals that do not meet. */
+/** Whether two arms differ: paired by seed if one is the other's base, else by intervals that do not overlap. */
 function differ(a: Arm, b: Arm, name: string): boolean {
   const paired = a.base === b.name ? a.differences[name] : b.base === a.name ? b.differences[name] : undefined;
   return paired ? excludesZero(paired) : !overlap(a.figures[name], b.figures[name]);
@@ -93,7 +97,7 @@ function Arms({ sweep, colour }: { sweep: SweepData; colour: (arm: Arm) => strin
     const interval = arm[shown][name];
     const base = sweep.arms.find((one) => one.name === arm.base);
     const seeds = shown === "figures" ? arm.seeds : arm.seeds.filter((seed) => base?.seeds.includes(seed));
-    return interval?.mean == null ? [] : [{ label: shown === "figures" ? arm.name : `${arm.name} − ${arm.base}`, colour: colour(arm), interval, seeds }];
+    return interval?.mean == null ? [] : [{ label: shown === "figures" ? arm.name : `${arm.name} − ${arm.base}`, colour: colour(arm), interval, seeds, isOpen: isOpen(arm, sweep) }];
   });
   const title = `${capital(measure.title)}${shown === "figures" ? "" : ", difference from its base"}`;
   return (
@@ -111,8 +115,8 @@ function Arms({ sweep, colour }: { sweep: SweepData; colour: (arm: Arm) => strin
 
 const reading = (shown: Shown): string =>
   shown === "figures"
-    ? "The large dot is the mean, the bar its 95 % interval, small dots are single seeds. An interval that ends in a fade goes on beyond the axis; with two or three seeds it is wide by nature."
-    : "Arm minus its base, seed by seed, so that what both share with a seed drops out. A bar that keeps clear of the dashed zero is more than luck; its figure is bold.";
+    ? "The large dot is the mean, the bar its 95 % interval, small dots are single seeds. An interval that ends in a fade goes on beyond the axis; with two or three seeds it is wide."
+    : "Arm minus its base, paired by random seed. A bar that does not cross the dashed zero is significant; its figure is bold.";
 
 function Learning({ sweep, colour }: { sweep: SweepData; colour: (arm: Arm) => string }) {
   const has = (name: CurveName) => sweep.arms.some((arm) => arm.curves[name]);
@@ -139,7 +143,7 @@ function Learning({ sweep, colour }: { sweep: SweepData; colour: (arm: Arm) => s
 function curveOf(arm: Arm, name: CurveName, colour: string, place: number): Curve {
   const found: Band = arm.curves[name]!;
   const drawn = (values: readonly Value[]): readonly Value[] => (name === "loss" ? smoothed(values) : values);
-  const dash = DASHES[Math.floor(place / 8) % DASHES.length]!;
+  const dash = dashOf(place);
   return {
     label: arm.name, colour, x: found.tokens, y: drawn(found.mean), points: name !== "loss", ...(dash.length ? { dash } : {}),
     ...(arm.seeds.length > 1 ? { band: { low: drawn(found.low), high: drawn(found.high) } } : {}),

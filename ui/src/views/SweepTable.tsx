@@ -1,10 +1,11 @@
-// The tables of a sweep: every figure of every arm beside the seeds' own, links to the runs behind it, and paired differences.
+// The tables of a sweep: every figure of every arm beside the published one, links to its runs, and paired differences.
 import { useState } from "preact/hooks";
 import { counted, fixed, NONE } from "../format";
 import { excludesZero, signed, spread } from "../intervals";
 import { Section } from "../parts/Figure";
 import type { Arm, ResultMeasure, Sweep } from "../schema";
 import { chosen, show } from "../state";
+import { isOpen, isUntuned } from "./SweepTuning";
 
 interface TableProps {
   sweep: Sweep;
@@ -37,9 +38,11 @@ export function ArmTable({ sweep, colour }: TableProps) {
               <th scope="col">arm</th>
               <th scope="col" title="Width / layers / experts / hidden width of an expert / experts per token">D/L/E/F/K</th>
               <th scope="col" title="Opens the run of that seed">seeds</th>
+              {sweep.tuning && <th scope="col" title="The chosen value of the tuned setting">{sweep.tuning.x_label.split(".").pop()}</th>}
+              {sweep.tuning && <th scope="col" title="Whether the search settled, and its runs in whole runs">tuning</th>}
               {sweep.measures.map((measure) => [
                 <th key={measure.name} scope="col" title={measure.meaning}>{measure.title}</th>,
-                hasPublished(measure, sweep) && <th key={`published ${measure.name}`} scope="col" class="published" title={`The seeds' own ${measure.title}, at full size`}>published</th>,
+                hasPublished(measure, sweep) && <th key={`published ${measure.name}`} scope="col" class="published" title={`The published ${measure.title}, at full size`}>published</th>,
               ])}
             </tr>
           </thead>
@@ -63,7 +66,7 @@ function Row({ sweep, arm, colour, isTicked, onTick }: { sweep: Sweep; arm: Arm;
   return (
     <tr>
       <th scope="row" title={arm.title || undefined}>
-        <label class="arm-name"><input type="checkbox" checked={isTicked} onChange={onTick} aria-label={`Compare the runs of ${arm.name}`} /><i class="dot" style={{ background: colour }} />{arm.name}</label>
+        <label class="arm-name"><input type="checkbox" checked={isTicked} onChange={onTick} aria-label={`Compare the runs of ${arm.name}`} /><i class="dot" style={{ background: colour }} />{arm.name}{isUntuned(arm) && <em class="tag untuned" title="The search of this arm has not settled">untuned</em>}</label>
       </th>
       <td class="sizes">{SIZES.map((name) => arm.sizes[name] ?? NONE).join("/")}</td>
       <td>
@@ -77,6 +80,8 @@ function Row({ sweep, arm, colour, isTicked, onTick }: { sweep: Sweep; arm: Arm;
           )}
         </span>
       </td>
+      {sweep.tuning && <td>{arm.tuning?.chosen || NONE}</td>}
+      {sweep.tuning && <td>{arm.tuning ? `${arm.tuning.standing}, ${Number(arm.tuning.num_runs.toFixed(2))} runs` : NONE}</td>}
       {sweep.measures.map((measure) => [
         <td key={measure.name}>{spread(arm.figures[measure.name], measure.digits)}</td>,
         hasPublished(measure, sweep) && <td key={`published ${measure.name}`} class="published">{fixed(arm.published[measure.published!], measure.digits)}</td>,
@@ -101,7 +106,7 @@ export function DifferenceTable({ sweep, colour }: TableProps) {
   const measures = sweep.measures.filter((measure) => compared.some((arm) => new Set(arm.differences[measure.name]?.values ?? []).size > 1));
   if (!compared.length || !measures.length) return null;
   return (
-    <Section title="Beside their base" note="Paired differences, seed by seed: what both share with a seed drops out. Bold where the 95 % interval excludes zero.">
+    <Section title="Beside their base" note={`Differences paired by random seed. Bold where the 95 % interval excludes zero${sweep.tuning ? " and both arms are tuned" : ""}.`}>
       <div class="scroll">
         <table class="numbers" data-testid="differences">
           <caption class="unseen">Paired differences of the arms of {sweep.name} from their bases</caption>
@@ -109,9 +114,9 @@ export function DifferenceTable({ sweep, colour }: TableProps) {
           <tbody>
             {compared.map((arm) => (
               <tr key={arm.name}>
-                <th scope="row"><i class="dot" style={{ background: colour(arm) }} />{arm.name} − {arm.base}</th>
+                <th scope="row"><i class="dot" style={{ background: colour(arm) }} />{arm.name} − {arm.base}{isOpen(arm, sweep) && <em class="tag untuned">untuned</em>}</th>
                 <td>{Object.values(arm.differences)[0]!.num}</td>
-                {measures.map((measure) => <td key={measure.name} class={excludesZero(arm.differences[measure.name]) ? "sure" : ""}>{signed(arm.differences[measure.name], measure.digits)}</td>)}
+                {measures.map((measure) => <td key={measure.name} class={!isOpen(arm, sweep) && excludesZero(arm.differences[measure.name]) ? "sure" : ""}>{signed(arm.differences[measure.name], measure.digits)}</td>)}
               </tr>
             ))}
           </tbody>

@@ -33,7 +33,7 @@ export function Traces({ run }: { run: Run }) {
   };
   return (
     <>
-      <Lead eyebrow={<Eyebrow run={run} />}>{trace ? sentence(trace) : hasRouting ? "No text has been traced yet." : "Nothing is routed here, so no token meets an expert."}</Lead>
+      <Lead eyebrow={<Eyebrow run={run} />}>{trace ? sentence(trace) : hasRouting ? "No text has been traced yet." : "This model has no routed layers."}</Lead>
       {isLive.value && hasRouting && <Prompt run={run} onTrace={add} />}
       {run.traces === null && isWaiting(run.id, "traces") && <Waiting what="The model is reading its samples again …" />}
       {trace ? (

@@ -1,5 +1,6 @@
-"""Where learners start: a SoME model and a dense one of equally many trained parameters, each trained on the first experience.
-A base is a run folder, made once per seed and shared by its learners."""
+"""The initial models of learners: a SoME model and a dense one with equally many trained parameters, each
+trained on the first experience. A base is a run folder, made once per random seed and shared by its
+learners."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from somelab.config.presets import recipe
 from somelab.model import Decoder
 from somelab.model.count import equal_dense_width
 from somelab.runs import RunFolder, checkpoint
-from somelab.train.loop import Trainer
-from somelab.train.world import World
+from somelab.training.loop import Trainer
+from somelab.training.machine.world import World
 
 SETTINGS: dict[str, Any] = {
     **recipe.PARTS,
@@ -28,7 +29,7 @@ SETTINGS: dict[str, Any] = {
     "train.warmup_fraction": 0.04,
     "train.precision": "fp32",
 }
-"""The recipe that works, but for credit, in the shell of a1."""
+"""The recipe without credit, with the other settings of a1."""
 
 
 def some_config(scale: str, changes: dict[str, Any]) -> Config:
@@ -37,19 +38,26 @@ def some_config(scale: str, changes: dict[str, Any]) -> Config:
 
 
 def dense_config(config: Config) -> Config:
-    """The same shell with a dense block of as many trained parameters as the SoME layer has, to the nearest unit of width."""
+    """The same with a dense block of as many trained parameters as the SoME layer has, to the nearest unit of
+    width."""
     return override(config, {"model.feed_forward": "dense", "model.d_dense": equal_dense_width(config)})
 
 
 def trained_base(folder: Path, config: Config, first: Experience, num_steps: int, seed: int) -> Decoder:
     """A model trained on the first experience: from the folder, if it was finished there."""
-    own = override(config, {"train.steps": num_steps, "train.seed": seed, "data.source": first.config.data.source})
+    own = override(
+        config, {"train.steps": num_steps, "train.seed": seed, "data.source": first.config.data.source}
+    )
     run = RunFolder(folder)
     if not _is_finished(run):
-        # Half a base is of no use to anyone, and a base takes a minute: it is begun again.
+        # An unfinished base is started again; it takes a minute.
         shutil.rmtree(folder, ignore_errors=True)
         run = RunFolder.create(
-            folder, own, {"name": folder.name, "data": {"digest": first.data.digest}}, {}, first.data.tokenizer.to_json()
+            folder,
+            own,
+            {"name": folder.name, "data": {"digest": first.data.digest}},
+            {},
+            first.data.tokenizer.to_json(),
         )
         Trainer(run, own, first.data, World(0, 1, torch.device("cpu"))).fit()
     model = Decoder(own)
@@ -58,4 +66,6 @@ def trained_base(folder: Path, config: Config, first: Experience, num_steps: int
 
 
 def _is_finished(run: RunFolder) -> bool:
-    return (run.path / "run.json").is_file() and checkpoint.is_any(run) and checkpoint.read_state(run).finished
+    return (
+        (run.path / "run.json").is_file() and checkpoint.is_any(run) and checkpoint.read_state(run).finished
+    )

@@ -1,5 +1,5 @@
-"""The learners: what each may change, and by which law. All read the same batches once; each scores a batch before it learns
-from it, and all train on equally many tokens. Shape letters: B sequences."""
+"""The learners: what each may change, and how. All read the same batches once, score a batch before learning
+from it, and train on equally many tokens. Shape letters: B sequences."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from somelab.adapt.chunks import joined, rows_of
-from somelab.adapt.mode import Adaptation, nats_of, passes, score_of
-from somelab.adapt.score import Score, total
+from somelab.adapt.reading.chunks import joined, rows_of
+from somelab.adapt.reading.mode import Adaptation, nats_of, passes, score_of
+from somelab.adapt.reading.score import Score, total
 from somelab.adapt.settings import AdaptationSettings
 from somelab.core.seeding import generator
 from somelab.data.batch import Batch
 from somelab.model import Decoder
-from somelab.model.loss import training_nats
-from somelab.train.padding import attended_documents
-from somelab.train.precision import autocast, resolve
+from somelab.model.loss import next_token_loss
+from somelab.training.machine.precision import autocast, resolve
+from somelab.training.padding import attended_documents
 
 EWC_STRENGTH = 3000.0
 EWC_SEQUENCES = 64
@@ -26,7 +26,8 @@ REPLAY_SEQUENCES = 512
 
 
 class Learner:
-    """Learns by gradient from everything that is trained, while gravity moves the keys; the others change a part of this."""
+    """Trains all trained weights by gradient, while gravity moves the keys; the other learners change a part
+    of this."""
 
     feed_forward = "some"
 
@@ -39,7 +40,9 @@ class Learner:
             parameter.requires_grad_(any(parameter is other for other in self.parameters))
         self.optimizer: torch.optim.Optimizer | None = None
         if self.parameters:
-            self.optimizer = torch.optim.AdamW(self.parameters, lr=learning_rate, betas=(0.9, 0.95), weight_decay=0.0)
+            self.optimizer = torch.optim.AdamW(
+                self.parameters, lr=learning_rate, betas=(0.9, 0.95), weight_decay=0.0
+            )
 
     def chosen(self) -> list[nn.Parameter]:
         """What the gradient may move."""
@@ -50,7 +53,7 @@ class Learner:
         return sum(parameter.numel() for parameter in self.parameters)
 
     def learn(self, batches: Iterable[Batch]) -> Iterator[Score]:
-        """Read an experience; what each batch cost, before it was learned from."""
+        """Learn an experience; returns the loss of each batch before learning from it."""
         for batch in batches:
             batch = batch.to(self.device)
             self.model.eval()
@@ -65,7 +68,7 @@ class Learner:
         return batch
 
     def finish(self, batches: Callable[[], Iterable[Batch]]) -> None:
-        """The end of an experience, whose text can be read once more."""
+        """Called at the end of an experience, whose text can be read once more."""
 
     def measure(self, batches: Iterable[Batch], max_tokens: int | None = None) -> Score:
         self.model.eval()
@@ -93,7 +96,7 @@ class Learner:
         self.optimizer.zero_grad(set_to_none=True)
 
     def penalise_(self) -> None:
-        """Add to the gradients what the law of the learner demands."""
+        """Add the learner's own term to the gradients."""
 
     def _nats(self, part: Batch) -> Tensor:
         output = self.model(
@@ -103,7 +106,13 @@ class Learner:
             token_index_BT=part.token_index_BT,
             hidden_only=True,
         )
-        return training_nats(self.model, output.hidden_BTD, part.targets_BT, part.counted_BT)
+        wants_error = self.model.wants_error
+        loss = next_token_loss(
+            self.model, output.hidden_BTD, part.targets_BT, part.counted_BT, with_error=wants_error
+        )
+        if loss.error_BTD is not None:
+            self.model.credit_(loss.error_BTD)
+        return loss.nats
 
 
 class KeysAndQuery(Learner):
@@ -114,7 +123,7 @@ class KeysAndQuery(Learner):
 
 
 class KeysOnly(Learner):
-    """No gradient at all: the keys move by gravity, at the pace of training."""
+    """No gradient: the keys move by gravity, at the rate of training."""
 
     rules: tuple[str, ...] | None = None
 
@@ -132,11 +141,16 @@ class KeysOnly(Learner):
         return self.adaptation.measure(batches, max_tokens)
 
     def facts(self) -> dict[str, Any]:
-        return {"num_trainable": 0, "rules": list(self.adaptation.rules), "movement": self.adaptation.movement()}
+        return {
+            "num_trainable": 0,
+            "rules": list(self.adaptation.rules),
+            "movement": self.adaptation.movement(),
+        }
 
 
 class KeysAndMemory(KeysOnly):
-    """No gradient either: each expert remembers the words that followed its tokens, and the load bias keeps all in use."""
+    """No gradient: each expert has counts of the words that followed its tokens, and the load bias keeps all
+    experts in use."""
 
     rules = ("load_bias", "memory")
 
@@ -148,10 +162,10 @@ class Dense(Learner):
 
 
 class Consolidation(Dense):
-    """Elastic weight consolidation: a weight is held the more, the more the experiences before depended on it.
+    """Elastic weight consolidation: a penalty on changing weights that earlier experiences depend on.
 
-    loss + strength / 2 * sum_k F_k (w_k - w*_k)^2, F the diagonal Fisher information, summed over experiences; w* the weights at
-    the end of the last one."""
+    loss + strength / 2 * sum_k F_k (w_k - w*_k)^2, F the diagonal Fisher information, summed over
+    experiences; w* the weights at the end of the last one."""
 
     def __init__(self, model: Decoder, learning_rate: float, seed: int) -> None:
         super().__init__(model, learning_rate, seed)
@@ -176,14 +190,16 @@ class Consolidation(Dense):
                     one += parameter.grad.square()
                 parameter.grad = None
             num += 1
-        for fisher, one, anchor, parameter in zip(self.fisher, sums, self.anchor, self.parameters, strict=True):
+        for fisher, one, anchor, parameter in zip(
+            self.fisher, sums, self.anchor, self.parameters, strict=True
+        ):
             fisher += one / max(1, num)
             anchor.copy_(parameter.detach())
 
 
 class Replay(Dense):
-    """A reservoir of sequences: every sequence of the stream has the same chance to be in it. Half of each step's sequences are
-    drawn from it, in the place of new ones, so that tokens stay equal."""
+    """A reservoir of sequences: every sequence of the stream has the same chance to be in it. Half of each
+    step's sequences are drawn from it, in the place of new ones, so that tokens stay equal."""
 
     def __init__(self, model: Decoder, learning_rate: float, seed: int) -> None:
         super().__init__(model, learning_rate, seed)
@@ -209,7 +225,7 @@ class Replay(Dense):
             self.reservoir[place] = row
 
     def finish(self, batches: Callable[[], Iterable[Batch]]) -> None:
-        """The first experience was learned before the stream began: what it would have left is put in now."""
+        """The first experience was learned before the stream began, so its sequences are added here."""
         if not self.num_seen:
             for row in _rows(batches(), REPLAY_SEQUENCES):
                 self.keep_(row.to(self.device))
@@ -222,7 +238,7 @@ class Replay(Dense):
 
 
 class Joint(Dense):
-    """All experiences mixed from the start: no learner of a stream, but the bound for one."""
+    """All experiences mixed from the start: a bound for learners of a stream."""
 
 
 LEARNERS: dict[str, type[Learner]] = {

@@ -1,7 +1,8 @@
-"""What a stream of experiences did to a learner, from the matrix R of losses (nats per token; lower is better). Pure functions.
+"""Measures of a learner on a stream of experiences, from the matrix R of losses (nats per token; lower is
+better). Pure functions.
 
-R[i][j] is the loss on experience j after learning experience i, both counted from 0. Equations and a worked example:
-docs/guides/continual.md."""
+R[i][j] is the loss on experience j after learning experience i, both counted from 0. Equations and a worked
+example: docs/guides/continual.md."""
 
 from __future__ import annotations
 
@@ -17,9 +18,11 @@ def average_loss(matrix: Matrix) -> float:
 
 
 def forgetting(matrix: Matrix) -> float:
-    """F = mean_{j<N-1} max_{i>j} (R[i][j] - min_{j<=l<i} R[l][j]): the largest later rise from the best so far. 0 or more where
-    anything rose; below 0 where every later experience helped."""
-    return _mean_over_past(matrix, lambda column: max(column[i] - min(column[:i]) for i in range(1, len(column))))
+    """F = mean_{j<N-1} max_{i>j} (R[i][j] - min_{j<=l<i} R[l][j]): the largest later rise from the best so
+    far. 0 or more where anything rose; below 0 where every later experience helped."""
+    return _mean_over_past(
+        matrix, lambda column: max(column[i] - min(column[:i]) for i in range(1, len(column)))
+    )
 
 
 def final_forgetting(matrix: Matrix) -> float:
@@ -28,13 +31,14 @@ def final_forgetting(matrix: Matrix) -> float:
 
 
 def backward_transfer(matrix: Matrix) -> float:
-    """B = mean_{j<N-1} (R[j][j] - R[N-1][j]): what later experiences gave to earlier ones; negative: they took."""
+    """B = mean_{j<N-1} (R[j][j] - R[N-1][j]): what later experiences gave to earlier ones; negative: they
+    took."""
     return _mean_over_past(matrix, lambda column: column[0] - column[-1])
 
 
 def forward_transfer(matrix: Matrix, reference: Sequence[float], first: int = 1) -> float:
-    """W = mean_{j>=first} (r_j - R[j-1][j]): what earlier experiences gave to one not yet learned, against a reference r that
-    never learned it. `first`: the first j whose R[j-1] is not the reference itself."""
+    """W = mean_{j>=first} (r_j - R[j-1][j]): what earlier experiences gave to one not yet learned, against a
+    reference r that never learned it. `first`: the first j whose R[j-1] is not the reference itself."""
     gains = [reference[j] - matrix[j - 1][j] for j in range(first, len(matrix))]
     return fmean(gains) if gains else 0.0
 

@@ -1,5 +1,5 @@
-"""A continual study as a whole: every learner with every seed, each result in a file of its own that is written at once.
-Killed at any moment, it goes on with the learners that have no result yet."""
+"""A continual study as a whole: every learner with every seed, each result written to its own file. After a
+kill it continues with the learners that have no result yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from somelab.adapt.continual import measures
 from somelab.adapt.continual.bases import dense_config, some_config, trained_base
 from somelab.adapt.continual.learners import LEARNERS, Joint, Learner
 from somelab.adapt.continual.stream import Experience, mixed, names_of, open_stream
-from somelab.adapt.score import Score, total, windows
+from somelab.adapt.reading.score import Score, total, windows
 from somelab.disk import atomic
 from somelab.errors import ConfigError, SomelabError, nearest
 from somelab.model import Decoder
@@ -23,8 +23,8 @@ ONLINE_WINDOWS = 10
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a study is: changing any of it makes another study."""
+class StudySettings:
+    """The settings of a study: changing any of them makes another study."""
 
     stream: tuple[str, ...]
     learners: tuple[str, ...] = tuple(LEARNERS)
@@ -33,7 +33,7 @@ class Plan:
     tokens: int = 100_000
     """Training tokens of each experience."""
     base_factor: int = 4
-    """The base is trained on so many times as many tokens of the first experience."""
+    """The base is trained on this many times the tokens, of the first experience."""
     from_scratch: bool = False
     eval_tokens: int = 16_384
     rate_factor: float = 0.5
@@ -49,14 +49,18 @@ class Plan:
                 raise ConfigError(name, getattr(self, name), "leaves nothing to do", "choose 1 or more")
 
     def conditions(self) -> dict[str, Any]:
-        """What results must share to stand in one table: everything but who is asked for and how often."""
+        """What results must share to be in one table: everything but the learners and the number of seeds."""
         return {
-            name: value for name, value in json.loads(json.dumps(asdict(self))).items() if name not in ("learners", "num_seeds")
+            name: value
+            for name, value in json.loads(json.dumps(asdict(self))).items()
+            if name not in ("learners", "num_seeds")
         }
 
 
-def run_study(plan: Plan, out: Path, progress: Callable[[str], None] | None = None) -> list[dict[str, Any]]:
-    """Results of all learners and seeds, in order; those that `out` already holds are read and not made again."""
+def run_study(
+    plan: StudySettings, out: Path, progress: Callable[[str], None] | None = None
+) -> list[dict[str, Any]]:
+    """Results of all learners and seeds, in order; those that `out` already holds are read from there."""
     named = names_of(plan.stream)
     some = some_config(plan.scale, plan.changes)
     configs = {"some": some, "dense": dense_config(some)}
@@ -76,7 +80,7 @@ def run_study(plan: Plan, out: Path, progress: Callable[[str], None] | None = No
     return results
 
 
-def _check_same_study(out: Path, plan: Plan) -> None:
+def _check_same_study(out: Path, plan: StudySettings) -> None:
     path = out / "study.json"
     if path.is_file():
         kept = json.loads(path.read_text(encoding="utf-8"))
@@ -88,25 +92,36 @@ def _check_same_study(out: Path, plan: Plan) -> None:
         atomic.write_text(path, json.dumps(plan.conditions(), indent=1))
 
 
-def num_steps(plan: Plan, experience: Experience) -> int:
+def num_steps(plan: StudySettings, experience: Experience) -> int:
     """Optimizer steps of one experience."""
     config = experience.config
     return max(1, plan.tokens // (config.train.batch_size * config.model.seq_len))
 
 
-def _learner(name: str, plan: Plan, configs: dict[str, Any], experiences: Sequence[Experience], out: Path, seed: int) -> Learner:
+def _learner(
+    name: str,
+    plan: StudySettings,
+    configs: dict[str, Any],
+    experiences: Sequence[Experience],
+    out: Path,
+    seed: int,
+) -> Learner:
     made = LEARNERS[name]
     config = configs[made.feed_forward]
     if plan.from_scratch:
         model = Decoder(config, seed=seed)
     else:
         steps = plan.base_factor * num_steps(plan, experiences[0])
-        model = trained_base(out / "bases" / f"{made.feed_forward}-seed{seed}", config, experiences[0], steps, seed)
+        model = trained_base(
+            out / "bases" / f"{made.feed_forward}-seed{seed}", config, experiences[0], steps, seed
+        )
     return made(model, plan.rate_factor * config.train.learning_rate, seed)
 
 
-def _follow(learner: Learner, name: str, plan: Plan, experiences: Sequence[Experience], seed: int) -> dict[str, Any]:
-    """Lead one learner through the stream, and look at all experiences after each."""
+def _follow(
+    learner: Learner, name: str, plan: StudySettings, experiences: Sequence[Experience], seed: int
+) -> dict[str, Any]:
+    """Train one learner on the stream, and evaluate it on all experiences after each."""
 
     def look() -> list[float]:
         return [learner.measure(experience.validation(), plan.eval_tokens).loss for experience in experiences]
@@ -134,13 +149,16 @@ def _follow(learner: Learner, name: str, plan: Plan, experiences: Sequence[Exper
         **measured(matrix, reference, first),
         "online_loss": total(score for part in online for score in part).loss,
         "online": [[window.loss for window in windows(part, ONLINE_WINDOWS)] for part in online],
-        "tokens_per_experience": steps * experiences[0].config.train.batch_size * experiences[0].config.model.seq_len,
+        "tokens_per_experience": steps
+        * experiences[0].config.train.batch_size
+        * experiences[0].config.model.seq_len,
         **learner.facts(),
     }
 
 
 def measured(matrix: measures.Matrix, reference: Sequence[float], first: int) -> dict[str, float]:
-    """The measures of one learner. With a base, the first row is the reference, and transfer counts from the third experience."""
+    """The measures of one learner. With a base, the first row is the reference, and transfer counts from the
+    third experience."""
     return {
         "average_loss": measures.average_loss(matrix),
         "forgetting": measures.forgetting(matrix),

@@ -1,4 +1,5 @@
-"""The results of a continual study as one summary, and that as Markdown, CSV and JSON for other programs to plot."""
+"""The results of a continual study as one summary, and that as Markdown, CSV and JSON for other programs to
+plot."""
 
 from __future__ import annotations
 
@@ -8,14 +9,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from somelab.adapt.continual.learners import LEARNERS
-from somelab.adapt.study import described
+from somelab.adapt.domain_shift.study import described
 from somelab.analysis.intervals import interval
 
-MEASURES = ("average_loss", "forgetting", "final_forgetting", "backward_transfer", "forward_transfer", "online_loss")
+MEASURES = (
+    "average_loss",
+    "forgetting",
+    "final_forgetting",
+    "backward_transfer",
+    "forward_transfer",
+    "online_loss",
+)
 
 
 def summarise(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Per learner, in order of appearance: each measure with its interval over seeds, the mean matrix, the online curve."""
+    """Per learner, in order of appearance: each measure with its interval over seeds, the mean matrix, the
+    online curve."""
     names = list(dict.fromkeys(result["learner"] for result in results))
     learners: dict[str, Any] = {}
     for name in names:
@@ -39,7 +48,7 @@ def summarise(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _about(name: str) -> str:
-    """What the learner may change: the first paragraph of what its class says of itself."""
+    """What the learner may change: the first paragraph of its docstring."""
     return " ".join((LEARNERS[name].__doc__ or "").partition("\n\n")[0].split())
 
 
@@ -74,7 +83,13 @@ def as_csv(summary: dict[str, Any]) -> str:
     """One line per learner, measure by measure, with plain numbers."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["learner", "num_trainable", *(f"{measure}{part}" for measure in MEASURES for part in ("", "_low", "_high"))])
+    writer.writerow(
+        [
+            "learner",
+            "num_trainable",
+            *(f"{measure}{part}" for measure in MEASURES for part in ("", "_low", "_high")),
+        ]
+    )
     for name, found in summary["learners"].items():
         cells = [found[measure][part] for measure in MEASURES for part in ("mean", "low", "high")]
         writer.writerow([name, found["num_trainable"], *("" if cell is None else cell for cell in cells)])

@@ -1,4 +1,5 @@
-"""Every run of the seeds, the studies they propose, baselines and a demo: a function each, found by name."""
+"""Every published run, the studies that the reports propose, baselines and a demo: one function each, by
+name."""
 
 from __future__ import annotations
 

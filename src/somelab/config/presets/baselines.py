@@ -1,5 +1,5 @@
-"""What a SoME layer is to be compared with, all in the shell of a1 and none in the seeds:
-no layer, dense layers, a learned router, keys that do not move, a modern backbone."""
+"""Baselines for the SoME layer, all with the settings of a1 otherwise and none in the reports: no layer,
+dense layers, a learned router, keys that do not move, a modern backbone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from somelab.config.presets.preset import Preset, vary
 from somelab.config.presets.series_a import a1
 from somelab.config.versions import Settings
 
-SERIES = "baselines in the shell of a1"
+SERIES = "baselines with the rest of a1"
 
 
 def no_ffn() -> Preset:
@@ -19,7 +19,9 @@ def dense() -> Preset:
 
 
 def frozen_dense() -> Preset:
-    return _baseline("frozen-dense", "the same FFN, random and frozen", {"model.feed_forward": "frozen_dense"})
+    return _baseline(
+        "frozen-dense", "the same FFN, random and frozen", {"model.feed_forward": "frozen_dense"}
+    )
 
 
 def moe() -> Preset:
@@ -40,4 +42,6 @@ def modern() -> Preset:
 
 
 def _baseline(name: str, title: str, changes: Settings) -> Preset:
-    return vary(a1(), name, title, changes, stated=False, series=SERIES, source="not in the seeds; the rest as a1")
+    return vary(
+        a1(), name, title, changes, stated=False, series=SERIES, source="not in the reports; the rest as a1"
+    )

@@ -1,4 +1,4 @@
-"""A small model that trains in three minutes on a laptop, on text that is always there: the way to see SoME move."""
+"""A small model that trains in three minutes on a laptop, on built-in text: a first look at moving keys."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def demo() -> Preset:
         "demo",
         "three minutes on built-in text",
         series="demo",
-        source="not in the seeds",
+        source="not in the reports",
         version="v7",
         filled={
             "model.d_model": 128,

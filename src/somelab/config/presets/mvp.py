@@ -1,5 +1,5 @@
-"""The first models, v2 to V6 of seed 004. All are what is called version v1 here: raw queries, counts that only grow.
-The seed's AMP and torch.compile are choices of speed: precision and compile keep somelab's defaults."""
+"""The first models, v2 to V6 of report 004. All are version v1 here: raw queries, cumulative counts. The
+report's AMP and torch.compile only affect speed: precision and compile keep somelab's defaults."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ V3: Settings = {
     "train.epochs": 2,
 }
 RATES: Settings = {"gravity.alpha": 0.01, "gravity.beta": 0.001, "gravity.delta": 0.001}
-# The linear query network is not named in the seed, but no other gives its trainable counts.
+# The linear query network is not named in the report, but no other gives its trainable counts.
 FILLED: Settings = {"data.source": "tinystories", "experts.init": "default", "router.kind": "linear"}
 
 
@@ -56,7 +56,7 @@ def mvp_v4() -> Preset:
 
 
 def mvp_v5() -> Preset:
-    note = "the seed states no alpha, beta and delta here; those of mvp-v3 fill them"
+    note = "the report states no alpha, beta and delta here; those of mvp-v3 fill them"
     return _mvp("mvp-v5", "mvp-v3 again", V3, filled=RATES, note=note)
 
 
@@ -74,4 +74,6 @@ def mvp_v6() -> Preset:
 
 def _mvp(name: str, title: str, stated: Settings, filled: Settings | None = None, note: str = "") -> Preset:
     filled = {**FILLED, **(filled or {})}
-    return make(name, title, series=SERIES, source="seed 004", version="v1", stated=stated, filled=filled, note=note)
+    return make(
+        name, title, series=SERIES, source="report 004", version="v1", stated=stated, filled=filled, note=note
+    )

@@ -1,5 +1,6 @@
-"""What a preset is: a configuration with a name, where each of its settings comes from, and the figures it is held against.
-A preset is made from dotted settings, so that what a seed states and what is filled in stay apart."""
+"""What a preset is: a configuration with a name, where each of its settings comes from, and its published
+figures. A preset is made from dotted settings, so that what a report states and what is filled in stay
+apart."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from somelab.config.versions import Settings, version_settings
 
 @dataclass(frozen=True)
 class Published:
-    """A run's figures as its seed gives them. Parameters are in millions, None where the seed gives none."""
+    """The figures of a published run. Parameters are in millions; None where the report gives none."""
 
     total: float | None = None
     trainable: float | None = None
@@ -42,7 +43,7 @@ class Preset:
     config: Config
     stated: frozenset[str] = frozenset()
     elsewhere: frozenset[str] = frozenset()
-    """The part of `stated` that was published outside the seed documents."""
+    """The part of `stated` that was published outside the reports."""
     published: Published | None = None
     note: str = ""
 
@@ -89,8 +90,11 @@ def make(
     )
 
 
-def vary(base: Preset, name: str, title: str, changes: Settings, *, stated: bool, note: str = "", **about: str) -> Preset:
-    """Another preset with a few settings changed; `stated` says whether a source gives the changes. `about`: series, source."""
+def vary(
+    base: Preset, name: str, title: str, changes: Settings, *, stated: bool, note: str = "", **about: str
+) -> Preset:
+    """Another preset with a few settings changed; `stated`: whether a source gives the changes. `about`:
+    series, source."""
     changed = frozenset(changes)
     return replace(
         base,
@@ -116,7 +120,7 @@ def nested(settings: Settings) -> dict[str, dict[str, Any]]:
 
 @cache
 def published(name: str) -> Published | None:
-    """The seeds' figures for a run; None where the seeds do not have it."""
+    """The published figures of a run; None if it is not in the reports."""
     run = _figures()["runs"].get(name)
     if run is None:
         return None
@@ -134,7 +138,7 @@ def published(name: str) -> Published | None:
 
 
 def study(name: str) -> str:
-    """What a study that the seeds propose changes, in a few words."""
+    """What a study that the reports propose changes, in a few words."""
     return _figures()["studies"][name]
 
 

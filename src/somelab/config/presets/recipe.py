@@ -1,22 +1,24 @@
-"""The recipe that works: frozen experts between a trained view and a trained mixer, and keys that move by credit.
-Found by measurement, and not in the seeds.
-The search, losers included, is in lab/LOG.md; what each part is worth, in docs/guides/recipe.md."""
+"""The recipe: frozen experts between a trained query network and a trained mixer, and keys that move by
+credit. Not in the reports. lab/LOG.md has the search, failures included; docs/guides/recipe.md has the
+results."""
 
 from __future__ import annotations
 
 from somelab.config.presets.preset import Preset, make, vary
 from somelab.config.versions import Settings
 
-SOURCE = "not in the seeds; lab/LOG.md"
+SOURCE = "not in the reports; lab/LOG.md"
 
-# What makes the recipe, apart from sizes, data and the length of a run, and from credit, which goes on top of it.
+# The recipe without sizes, data, length of a run, and credit, which is added to it.
 PARTS: Settings = {
-    # Experts are asked the query: the query network is trained through what they answer, not through their gates alone.
+    # The query is the input of the experts: the query network is trained through their outputs, not only
+    # through their gates.
     "router.kind": "linear",
     "experts.reads": "query",
-    # Their answers are read by one trained matrix a layer. Both together train as much as a dense block of width D.
+    # One trained matrix per layer maps their outputs. Together these have as many weights as a dense block of
+    # width D.
     "experts.mixer": True,
-    # An expert that is heard, and gates that choose.
+    # Expert outputs of rms 1, and sharp gates.
     "experts.init": "unit",
     "experts.trainability": "frozen",
     "router.scoring": "cosine",
@@ -24,7 +26,8 @@ PARTS: Settings = {
     "router.temperature": 0.1,
     "router.learnable_temperature": True,
     "router.eval_temperature": None,
-    # Slow keys: the winner alone draws its expert, and a bias keeps all in use. Faster ones disturb the query network.
+    # Slow keys: only the best expert's key is attracted, and a bias keeps all experts in use. Faster keys
+    # disturb the query network.
     "gravity.keys": "moved",
     "gravity.alpha": 0.001,
     "gravity.attraction_by": "winner",
@@ -34,15 +37,16 @@ PARTS: Settings = {
     "gravity.respawn": False,
 }
 
-# Keys that go where their experts are of use, in place of where they are asked for. The step ends at 0 with the learning rate.
+# Keys move towards queries for which their experts reduce the loss, instead of all that select them. The step
+# is annealed to 0 with the learning rate.
 CREDIT: Settings = {"gravity.attraction": False, "gravity.credit": 0.1, "gravity.credit_final": 0.0}
 
 
 def some() -> Preset:
-    """Laptop size: half as many trained weights as v7 at small scale, on text that is always there, in five minutes."""
+    """Laptop size: half as many trained weights as v7 at small scale, on built-in text, in five minutes."""
     return make(
         "some",
-        "the recipe that works",
+        "frozen experts, moved by credit",
         series="recipe",
         source=SOURCE,
         version="v7",
@@ -70,5 +74,11 @@ def some() -> Preset:
 
 
 def some_frozen() -> Preset:
-    """Nothing is trained inside the pool. So it is in `some`, whose experts won that way; this name keeps it so."""
-    return vary(some(), "some-frozen", "some, with strictly frozen experts", {"experts.trainability": "frozen"}, stated=False)
+    """No expert weight is trained. `some` has that today, too; this name guarantees it."""
+    return vary(
+        some(),
+        "some-frozen",
+        "some, with strictly frozen experts",
+        {"experts.trainability": "frozen"},
+        stated=False,
+    )

@@ -1,5 +1,5 @@
-"""Series A of seed 001: width and depth of the backbone, on v4. Its last run is where depth collapses.
-a1 is the shell that series B, the studies and the baselines start from."""
+"""Series A of report 001: width and depth of the backbone, on v4. Its last run is where depth collapses.
+Series B, the studies and the baselines start from a1."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from somelab.config.presets.preset import Preset, make, vary
 from somelab.config.versions import Settings
 
 SERIES = "A: width and depth"
-SOURCE = "seed 001"
+SOURCE = "report 001"
 
 A1: Settings = {
     "model.d_model": 384,
@@ -34,7 +34,8 @@ A1: Settings = {
     "train.epochs": 4,
 }
 
-# What series A to C share and the seed documents leave out. The cosine spans all steps: the learning rate has no warm-up.
+# What series A to C share and the reports leave out. The cosine spans all steps: the learning rate has no
+# warm-up.
 COMMON: Settings = {
     "router.eval_temperature": 0.5,
     "gravity.warmup_steps": 400,
@@ -72,7 +73,9 @@ def a4() -> Preset:
 
 
 def a5() -> Preset:
-    return vary(a1(), "a5", "a1, four layers deeper", {"model.num_layers": 12, "model.num_heads": 12}, stated=True)
+    return vary(
+        a1(), "a5", "a1, four layers deeper", {"model.num_layers": 12, "model.num_heads": 12}, stated=True
+    )
 
 
 def a6() -> Preset:
@@ -82,5 +85,8 @@ def a6() -> Preset:
         "sixteen layers: collapse at depth",
         {"model.num_layers": 16, "model.num_heads": 16},
         stated=True,
-        note="the seed gives its final Gini/entropy twice: 0.904/2.848 in the list, 0.922/2.536 in the analysis",
+        note=(
+            "the report gives its final Gini/entropy twice: 0.904/2.848 in the list, 0.922/2.536 in the "
+            "analysis"
+        ),
     )

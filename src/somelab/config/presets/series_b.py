@@ -1,4 +1,4 @@
-"""Series B of seed 000: more experts on the backbone of a4, and the base of series C, which is b1 again."""
+"""Series B of report 000: more experts on the backbone of a4, and the base of series C, which is b1 again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from somelab.config.presets.preset import Preset, vary
 from somelab.config.presets.series_a import a4
 
 SERIES = "B, C: number of experts"
-SOURCE = "seed 000"
+SOURCE = "report 000"
 
 
 def b1() -> Preset:
@@ -22,9 +22,11 @@ def b3() -> Preset:
 
 
 def c_base() -> Preset:
-    return vary(b1(), "c-base", "the base of series C: b1 again", {}, stated=True, source="seed 003")
+    return vary(b1(), "c-base", "the base of series C: b1 again", {}, stated=True, source="report 003")
 
 
 def _with_experts(name: str, num_experts: int) -> Preset:
     changes = {"experts.num_experts": num_experts}
-    return vary(a4(), name, f"a4 with {num_experts} experts", changes, stated=True, series=SERIES, source=SOURCE)
+    return vary(
+        a4(), name, f"a4 with {num_experts} experts", changes, stated=True, series=SERIES, source=SOURCE
+    )

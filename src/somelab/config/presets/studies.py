@@ -1,4 +1,5 @@
-"""Study D of seed 001: three ways to keep the sixteen layers of a6 from collapsing. Proposed there, without results."""
+"""Study D of report 001: three ways to keep the sixteen layers of a6 from collapsing. Proposed there, without
+results."""
 
 from __future__ import annotations
 

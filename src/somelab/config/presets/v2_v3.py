@@ -1,5 +1,6 @@
-"""Versions 2, 3 and 3.5 of seeds 002 and 003: many experts on one backbone, linear queries, sparse initialisation.
-Seed 003 is an index and leaves much open. One rule fills it: what V1 of seed 002 (v3r-v1) states, then what v2-pro states."""
+"""Versions 2, 3 and 3.5 of reports 002 and 003: many experts on one backbone, linear queries, sparse
+initialisation. Report 003 is an index and leaves much open. One rule fills it: what V1 of report 002 (v3r-v1)
+states, then what v2-pro states."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ V3R_V1: Settings = {
     "train.epochs": 4,
 }
 FILLED: Settings = {**V2_PRO, **V3R_V1}
-PERCENTAGE = "21.55M of 2711.15M is 0.79 % trainable; the seed says 1.06 %"
+PERCENTAGE = "21.55M of 2711.15M is 0.79 % trainable; the report states 1.06 %"
 
 
 def v2_pro() -> Preset:
@@ -63,11 +64,13 @@ def v3_batch_vs_sequence() -> Preset:
 
 
 def v3_orthogonal() -> Preset:
-    return _v3_report("v3-orthogonal", "orthogonal initialisation", {"model.seq_len": 512, "experts.init": "orthogonal"})
+    return _v3_report(
+        "v3-orthogonal", "orthogonal initialisation", {"model.seq_len": 512, "experts.init": "orthogonal"}
+    )
 
 
 def v3r_v1() -> Preset:
-    return _early("v3r-v1", "128 wide sparse experts", V3R_V1, source="seed 002")
+    return _early("v3r-v1", "128 wide sparse experts", V3R_V1, source="report 002")
 
 
 def v3r_v2() -> Preset:
@@ -77,8 +80,10 @@ def v3r_v2() -> Preset:
 
 
 def v3r_v3() -> Preset:
-    note = f"the seed breaks off before its results; {PERCENTAGE}"
-    return vary(v3r_v2(), "v3r-v3", "v3r-v2, sixteen experts a token", {"experts.top_k": 16}, stated=True, note=note)
+    note = f"the report ends before its results; {PERCENTAGE}"
+    return vary(
+        v3r_v2(), "v3r-v3", "v3r-v2, sixteen experts a token", {"experts.top_k": 16}, stated=True, note=note
+    )
 
 
 def v3_5() -> Preset:
@@ -104,7 +109,8 @@ def v3_5() -> Preset:
 
 
 def _v3_report(name: str, title: str, stated: Settings, note: str = "") -> Preset:
-    """A run of the first v3 report: TinyStories, 20,000 stories, and the default initialiser unless it says otherwise."""
+    """A run of the first v3 report: TinyStories, 20,000 stories, and the default initialiser unless
+    stated."""
     shared = {"data.source": "tinystories", "data.train_subset_size": 20_000, "experts.init": "default"}
     return _early(name, title, {**shared, **stated}, note=note)
 
@@ -115,7 +121,7 @@ def _early(
     stated: Settings,
     elsewhere: Settings | None = None,
     version: str = "v3",
-    source: str = "seed 003",
+    source: str = "report 003",
     note: str = "",
 ) -> Preset:
     return make(

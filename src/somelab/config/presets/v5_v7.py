@@ -1,5 +1,5 @@
-"""Versions 5, 6 and 7 of seed 003: padding masked, inertia by the busier peer, then decay that works, then respawn.
-The seed gives results and hardly a setting; the settings were published elsewhere."""
+"""Versions 5, 6 and 7 of report 003: padding masked, inertia by the larger usage, then decay that works, then
+respawn. The report gives results and few settings; the settings were published elsewhere."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _later(name: str, title: str, version: str, stated: Settings, elsewhere: Set
         name,
         title,
         series=SERIES,
-        source="seed 003, settings published elsewhere",
+        source="report 003, settings published elsewhere",
         version=version,
         stated={"model.vocab_size": 8192, **stated},
         elsewhere=elsewhere,

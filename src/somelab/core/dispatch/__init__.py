@@ -1,6 +1,6 @@
-"""Dispatch: compute each token's K experts and add up their gated answers. One signature, several engines.
+"""Dispatch: compute each token's K experts and add up their gated outputs. One signature, several engines.
 
-`reference` is the oracle: slow and obvious. The others must equal it, gradients included."""
+`reference` is the slow, obvious oracle. The other engines must agree with it, gradients included."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from somelab.core.dispatch.weights import ExpertWeights
 
 
 class Dispatch(Protocol):
-    """An engine. Shape letters: O width of an answer, D, or F where there is no up-projection and experts end at their features."""
+    """An engine. Shape letters: O width of an expert's output: D, or F without an up-projection."""
 
     def __call__(
         self,
@@ -26,19 +26,23 @@ class Dispatch(Protocol):
         indices_TK: Tensor,
         gates_TK: Tensor,
         weights: ExpertWeights,
-        answers_TKO: Tensor | None = None,
+        outputs_TKO: Tensor | None = None,
         /,
     ) -> Tensor:
-        """sum_k gates_Tk expert[indices_Tk](x_T), [T, O]. `answers_TKO`: room, in the type that is computed in, where each expert's
-        own answer is left too, without gradient."""
+        """sum_k gates_Tk expert[indices_Tk](x_T), [T, O]. `outputs_TKO`: memory in the compute type, filled
+        with the per-expert outputs, without gradient."""
         ...
 
 
 def dispatch_auto(
-    x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, weights: ExpertWeights, answers_TKO: Tensor | None = None
+    x_TD: Tensor,
+    indices_TK: Tensor,
+    gates_TK: Tensor,
+    weights: ExpertWeights,
+    outputs_TKO: Tensor | None = None,
 ) -> Tensor:
     """The fastest engine for these weights on this device."""
-    return ENGINES[choose_for(x_TD, weights)](x_TD, indices_TK, gates_TK, weights, answers_TKO)
+    return ENGINES[choose_for(x_TD, weights)](x_TD, indices_TK, gates_TK, weights, outputs_TKO)
 
 
 ENGINES: dict[str, Dispatch] = {
@@ -57,7 +61,8 @@ def engine(name: str) -> Dispatch:
 
 
 def keep_loops_uncompiled_() -> None:
-    """Tell torch.compile to step around the engines that loop over experts: traced, they would be a graph a block."""
+    """Exclude the engines that loop over experts from torch.compile, which would trace one graph per
+    block."""
     for name in ("grouped", "frozen", "native"):
         ENGINES[name] = cast("Dispatch", torch.compiler.disable(ENGINES[name]))
 

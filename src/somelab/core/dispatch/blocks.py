@@ -1,8 +1,9 @@
-"""Token-expert pairs sorted by expert and cut into blocks: the work of the engines for frozen experts, piece by piece.
+"""Token-expert pairs sorted by expert and cut into blocks: the work of the engines for frozen experts, piece
+by piece.
 
-The matmul library builds a kernel per matrix shape, so a product takes a multiple of 64 rows and at most 1024, which also stay
-in cache. The rows beyond a block's own hold what happens to be there; they are computed and never read.
-Shape letters: T tokens, E experts, K experts per token, P token-expert pairs (T*K)."""
+The matmul library builds a kernel per matrix shape, so a product takes a multiple of 64 rows and at most
+1024, which also stay in cache. The rows that fill a block up hold arbitrary values; they are computed and
+never read. Shape letters: T tokens, E experts, K experts per token, P token-expert pairs (T*K)."""
 
 from __future__ import annotations
 
@@ -38,18 +39,20 @@ class SortedPairs(NamedTuple):
         return gates_TK.reshape(-1)[self.order_P].float()
 
     def ends(self, num_experts: int) -> Tensor:
-        """Where each expert's pairs end. By search in the sorted list: counting would make the host wait for a GPU."""
+        """Where each expert's pairs end. By search in the sorted list, since counting would synchronise with
+        the GPU."""
         experts = torch.arange(num_experts, device=self.expert_P.device)
         return torch.searchsorted(self.expert_P, experts, right=True, out_int32=True)
 
     def back_to_tokens(self, value_P: Tensor, like_TK: Tensor) -> Tensor:
-        """A value of each pair back at its token and slot."""
+        """A value of each pair, moved back to its token and slot."""
         flat = torch.empty(like_TK.numel(), dtype=like_TK.dtype, device=like_TK.device)
         return flat.index_copy_(0, self.order_P, value_P.to(like_TK.dtype)).view(like_TK.shape)
 
 
 def bucket_of(num_tokens: int) -> int:
-    """Products take multiples of so many rows. Fewer for few tokens: one that is being generated should not cost 64."""
+    """Products take a multiple of this many rows. It is smaller for few tokens, so that generating one does
+    not cost 64 rows."""
     return min(BUCKET, 1 << max(0, num_tokens - 1).bit_length())
 
 

@@ -1,4 +1,4 @@
-"""Which engine `auto` takes: one rule, from what the device can do, the type that is computed in, and what is trained.
+"""Which engine `auto` selects, by the device, the compute type and what is trained.
 
 Shape letters: T tokens, D model width, K experts per token."""
 
@@ -12,7 +12,7 @@ from somelab.core.dispatch.kernels import registered
 from somelab.core.dispatch.weights import ExpertWeights, can_be_frozen, compute_dtype
 
 LEAST_CAPABILITY = (8, 0)
-"""Below it torch's grouped_mm refuses; from 9.0 on it is a kernel of its own, without waiting for the host."""
+"""Below it torch's grouped_mm fails; from 9.0 on it is one kernel, without synchronising with the host."""
 
 
 def choose(
@@ -24,7 +24,8 @@ def choose(
     native_available: bool,
     widths_fit: bool,
 ) -> str:
-    """The name of the fastest engine. `capability`: CUDA's, None elsewhere; `widths_fit`: rows of whole 16 bytes."""
+    """The name of the fastest engine. `capability`: CUDA's, None elsewhere; `widths_fit`: rows of whole 16
+    bytes."""
     capable = device_type == "cuda" and capability is not None and capability >= LEAST_CAPABILITY
     if capable and dtype == torch.bfloat16 and widths_fit:
         return "grouped_mm"

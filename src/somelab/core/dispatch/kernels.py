@@ -1,10 +1,11 @@
-"""What stands between the products of frozen experts: a table of elementwise steps. Torch's is always there; a compiled one,
-which does each step in a single pass, may be registered at run time by whoever builds it (`somelab.native`).
+"""The elementwise steps between the matrix products of frozen experts, as a table. One in torch always
+exists; a compiled one, with a single pass per step, can be registered at run time (`somelab.native`).
 
 Shape letters: T tokens, N rows of one block, F hidden width, W any width."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import torch
@@ -14,10 +15,11 @@ aten = torch.ops.aten
 
 
 class Kernels(Protocol):
-    """The steps of one block. Buffers are written in place; gates and dots are fp32, and so is what `mix_` adds to."""
+    """The steps of one block. Buffers are written in place; gates and dots are fp32, and so is what `mix_`
+    adds to."""
 
     adds_bias: bool
-    """Whether the steps add biases, given in fp32, while they pass. Otherwise the products must have done so."""
+    """Whether the steps add biases, given in fp32. Otherwise the products already include them."""
 
     def supports(self, device_type: str, dtype: torch.dtype) -> bool: ...
 
@@ -25,7 +27,9 @@ class Kernels(Protocol):
         """out_n = source[token_n]."""
         ...
 
-    def gather_dot(self, source_TW: Tensor, token_N: Tensor, bias_W: Tensor | None, out_NW: Tensor, dot_N: Tensor) -> None:
+    def gather_dot(
+        self, source_TW: Tensor, token_N: Tensor, bias_W: Tensor | None, out_NW: Tensor, dot_N: Tensor
+    ) -> None:
         """The same, and dot_n = <out_n, bias>; 0 where there is none."""
         ...
 
@@ -37,7 +41,9 @@ class Kernels(Protocol):
         """From the gradient of gelu(x): dot_n += <grad_n, gelu(x_n)>, and grad *= gelu'(x)."""
         ...
 
-    def mix_(self, target_TW: Tensor, token_N: Tensor, product_NW: Tensor, bias_W: Tensor | None, gate_N: Tensor) -> None:
+    def mix_(
+        self, target_TW: Tensor, token_N: Tensor, product_NW: Tensor, bias_W: Tensor | None, gate_N: Tensor
+    ) -> None:
         """target[token_n] += gate_n (product_n + bias). Tokens are in ascending order."""
         ...
 
@@ -53,7 +59,9 @@ class TorchKernels:
     def gather(self, source_TW: Tensor, token_N: Tensor, out_NW: Tensor) -> None:
         torch.index_select(source_TW, 0, token_N, out=out_NW)
 
-    def gather_dot(self, source_TW: Tensor, token_N: Tensor, bias_W: Tensor | None, out_NW: Tensor, dot_N: Tensor) -> None:
+    def gather_dot(
+        self, source_TW: Tensor, token_N: Tensor, bias_W: Tensor | None, out_NW: Tensor, dot_N: Tensor
+    ) -> None:
         torch.index_select(source_TW, 0, token_N, out=out_NW)
         if bias_W is None:
             dot_N.zero_()
@@ -69,20 +77,34 @@ class TorchKernels:
         dot_N += hidden_NF.mul_(grad_NF).sum(dim=1, dtype=torch.float32)
         aten.gelu_backward.grad_input(grad_NF, product_NF, grad_input=grad_NF)
 
-    def mix_(self, target_TW: Tensor, token_N: Tensor, product_NW: Tensor, bias_W: Tensor | None, gate_N: Tensor) -> None:
-        weighted_NW = product_NW.mul_(gate_N[:, None]) if product_NW.dtype == gate_N.dtype else product_NW * gate_N[:, None]
+    def mix_(
+        self, target_TW: Tensor, token_N: Tensor, product_NW: Tensor, bias_W: Tensor | None, gate_N: Tensor
+    ) -> None:
+        weighted_NW = (
+            product_NW.mul_(gate_N[:, None])
+            if product_NW.dtype == gate_N.dtype
+            else product_NW * gate_N[:, None]
+        )
         target_TW.index_add_(0, token_N, weighted_NW)
 
 
 TORCH = TorchKernels()
 _registered: list[Kernels] = []
+_loaders: list[Callable[[], object]] = []
+
+
+def load_with_(loader: Callable[[], object]) -> None:
+    """Load compiled kernels when an engine first needs them; `loader` calls `register_` on success."""
+    _loaders[:] = [loader]
 
 
 def register_(kernels: Kernels | None) -> None:
-    """Make a compiled table known to the engines `native` and `auto`; None withdraws it."""
+    """Register a compiled table for the engines `native` and `auto`; None removes it."""
     _registered[:] = [] if kernels is None else [kernels]
 
 
 def registered() -> Kernels | None:
-    """The compiled table, where there is one."""
+    """The compiled table, or None."""
+    if _loaders and not _registered and not torch.compiler.is_compiling():
+        _loaders.pop()()
     return _registered[0] if _registered else None

@@ -1,4 +1,4 @@
-"""What dispatch engines work on: the weights of a pool, and what one expert does with a block of tokens.
+"""The weights of a pool, as dispatch engines use them, and the output of one expert for a block of tokens.
 
 Shape letters: N tokens of one expert, D model width, F expert hidden width, E experts, R LoRA rank."""
 
@@ -12,7 +12,8 @@ from torch.nn import functional as F
 
 
 class ExpertWeights(NamedTuple):
-    """The tensors of a pool. None: that part does not exist. Without `up_EDF` an expert ends at its hidden features."""
+    """The tensors of a pool. None: that part does not exist. Without `up_EDF` an expert returns its hidden
+    features."""
 
     down_EFD: Tensor
     down_bias_EF: Tensor
@@ -26,38 +27,43 @@ class ExpertWeights(NamedTuple):
 
     @property
     def d_out(self) -> int:
-        """Width of an answer: D, or F without an up-projection."""
+        """Width of an output: D, or F without an up-projection."""
         return self.down_EFD.shape[1] if self.up_EDF is None else self.up_EDF.shape[1]
 
 
 def can_be_frozen(weights: ExpertWeights) -> bool:
-    """Whether nothing inside the experts is trained."""
+    """Whether no expert weight is trained."""
     adapted = weights.gains_EF is not None or weights.lora_down_in_ERD is not None
     return not adapted and not weights.down_EFD.requires_grad
 
 
 def compute_dtype(x_TD: Tensor) -> torch.dtype:
-    """What products run in: autocast's type where it is on, else the tokens' own."""
+    """The type of the products: autocast's if it is on, else that of the tokens."""
     device = x_TD.device.type
     return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else x_TD.dtype
 
 
-def answer(weights: ExpertWeights, expert: int, x_ND: Tensor) -> Tensor:
-    """One expert's answer to N tokens: W_up (gains * gelu(W_down x + b_down)) + b_up, with LoRA where it exists."""
+def expert_output(weights: ExpertWeights, expert: int, x_ND: Tensor) -> Tensor:
+    """One expert's output for N tokens: W_up (gains * gelu(W_down x + b_down)) + b_up, with LoRA where it
+    exists."""
     hidden_NF = _linear(x_ND, weights.down_EFD[expert], weights.down_bias_EF[expert])
     if weights.lora_down_in_ERD is not None and weights.lora_down_out_EFR is not None:
-        hidden_NF = hidden_NF + F.linear(F.linear(x_ND, weights.lora_down_in_ERD[expert]), weights.lora_down_out_EFR[expert])
+        hidden_NF = hidden_NF + F.linear(
+            F.linear(x_ND, weights.lora_down_in_ERD[expert]), weights.lora_down_out_EFR[expert]
+        )
     hidden_NF = F.gelu(hidden_NF)
     if weights.gains_EF is not None:
         hidden_NF = hidden_NF * weights.gains_EF[expert].to(hidden_NF.dtype)
     if weights.up_EDF is None or weights.up_bias_ED is None:
         return hidden_NF
-    answer_ND = _linear(hidden_NF, weights.up_EDF[expert], weights.up_bias_ED[expert])
+    output_ND = _linear(hidden_NF, weights.up_EDF[expert], weights.up_bias_ED[expert])
     if weights.lora_up_in_ERF is not None and weights.lora_up_out_EDR is not None:
-        answer_ND = answer_ND + F.linear(F.linear(hidden_NF, weights.lora_up_in_ERF[expert]), weights.lora_up_out_EDR[expert])
-    return answer_ND
+        output_ND = output_ND + F.linear(
+            F.linear(hidden_NF, weights.lora_up_in_ERF[expert]), weights.lora_up_out_EDR[expert]
+        )
+    return output_ND
 
 
 def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """F.linear where frozen weights may be kept in another type than the tokens are computed in."""
+    """F.linear for frozen weights that may be stored in another type than the tokens."""
     return F.linear(x, weight.to(x.dtype), bias.to(x.dtype))

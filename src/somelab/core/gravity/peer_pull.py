@@ -1,26 +1,31 @@
-"""Peer-pull (beta): keys chosen by the same tokens move towards each other.
+"""Peer-pull (beta): keys selected by the same tokens move towards each other.
 
-Small pools work on the E x E table of pairs, large ones on the list of pairs that met, so that their cost follows the
-tokens. Unchecked, the rule fuses the K keys of a guild into one point: see `pull_until_cosine` and the measure `crowding`.
-Shape letters: D model width, E experts, P pairs that met."""
+Small pools work on the E x E table of pairs, large ones on the list of pairs that occurred, so that their
+cost depends on the tokens. Unlimited, the rule fuses the K keys of a guild into one point: see
+`pull_until_cosine` and the measure `crowding`. Shape letters: D model width, E experts, P pairs that
+occurred."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from somelab.core.gravity.rule import Rule, scaled
 from somelab.core.gravity.state import KeyState, Moment
-from somelab.core.statistics import RoutingStatistics
+
+if TYPE_CHECKING:
+    from somelab.core.statistics import RoutingStatistics
 
 
 def peer_pull(state: KeyState, seen: RoutingStatistics, now: Moment) -> KeyState:
     """k_i += sum_j W_ij (k_j - k_i), W_ij = beta C_ij / (1 + inertia(u_i, u_j)), each row's sum capped at 1.
 
-    inertia = min (v1-v4) or max (v5 on) of the two usages. Source: SPEC section 3. Sign: towards each other."""
+    inertia = min (v1-v4) or max (v5 on) of the two usages. Source: the reports. Sign: towards each other."""
     if not seen.wants_pairs or not now.beta:
         return state
     pulled = _by_list if seen.pairs.sparse else _by_table
@@ -54,3 +59,19 @@ def _by_list(state: KeyState, seen: RoutingStatistics, now: Moment) -> Tensor:
 
 def _inertia(now: Moment) -> Callable[[Tensor, Tensor], Tensor]:
     return torch.minimum if now.settings.inertia == "min" else torch.maximum
+
+
+RULE = Rule(
+    peer_pull,
+    reads=("pairs",),
+    is_on=lambda setup: (
+        setup.gravity.peer_pull and max(setup.gravity.beta, setup.gravity.beta_final or 0.0) > 0
+    ),
+    paced=scaled("beta"),
+    reading=lambda run, on: {
+        "peer_pull": on,
+        "beta": run.beta if run.beta_final is None else run.beta_final,
+        "beta_final": None,
+    },
+    switch=True,
+)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from somelab.core.gravity.rule import Rule
 from somelab.core.gravity.state import KeyState, Moment
-from somelab.core.statistics import RoutingStatistics
+
+if TYPE_CHECKING:
+    from somelab.core.statistics import RoutingStatistics
 
 
 def smoothing(state: KeyState, seen: RoutingStatistics, now: Moment) -> KeyState:
     """routing key <- r routing key + (1-r) k, r = `key_ema`; with r = 0 it is the key.
 
-    Source: seed 004 ("a small EMA over keys"). Moves no key."""
+    Source: report 004 ("a small EMA over keys"). Moves no key."""
     r = now.settings.key_ema
     averaged_ED = r * state.routing_keys_ED + (1 - r) * state.keys_ED if r else state.keys_ED
     return replace(state, routing_keys_ED=averaged_ED)
+
+
+RULE = Rule(smoothing, moves_keys=False)

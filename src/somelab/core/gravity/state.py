@@ -1,4 +1,5 @@
-"""What the rules work on: the addresses of one layer, and the moment at which they act.
+"""What the rules work on: the keys of one layer with their usage, and the settings and step at which the
+rules act.
 
 Shape letters: D model width, E experts."""
 
@@ -21,7 +22,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class KeyState:
-    """All that a layer knows about its addresses. Rules never change it; they return another one."""
+    """The keys of a layer and everything stored per key. Rules do not modify it; they return a new one."""
 
     keys_ED: Tensor
     usage_E: Tensor
@@ -29,14 +30,15 @@ class KeyState:
     load_bias_E: Tensor
     query_mean_D: Tensor
     born_E: Tensor
-    """The step at which each key came into being; -1 for the first generation."""
+    """The step at which each key was last respawned; -1 if never."""
     routing_keys_ED: Tensor
     """The keys that tokens are compared with: the keys themselves, or their moving average (`key_ema`)."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """Where and when a rule acts: the settings, the layer, the step, and the keys as the step found them."""
+    """Where and when a rule acts: the settings, the layer, the step, and the keys at the start of the
+    step."""
 
     settings: GravityConfig
     layer: int
@@ -49,13 +51,13 @@ class Moment:
 
     @property
     def beta(self) -> float:
-        """Rate of peer-pull here and now: annealed over the run, scaled over the depth."""
+        """Rate of peer-pull in this layer and step: annealed over the run, scaled over the depth."""
         beta = self._annealed(self.settings.beta, self.settings.beta_final)
         return beta * by_depth(self.settings.beta_layers, self.layer, self.num_layers)
 
     @property
     def credit(self) -> float:
-        """Step of the rule of credit now: annealed over the run."""
+        """Step size of credit, annealed over the run."""
         return self._annealed(self.settings.credit, self.settings.credit_final)
 
     def _annealed(self, start: float, final: float | None) -> float:
@@ -70,5 +72,6 @@ class Moment:
 
 
 def by_depth(values: tuple[Value, ...], layer: int, num_layers: int) -> Value:
-    """The entry for a layer where n values cover the depth in n equal parts: of (a, b), b is the second half's."""
+    """The entry for a layer where n values cover the depth in n equal parts: of (a, b), b is the second
+    half's."""
     return values[layer * len(values) // num_layers]

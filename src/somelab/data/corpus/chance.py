@@ -1,23 +1,22 @@
-"""Randomness that is the same in every process and Python version: SHAKE-128 of a key, read in 32-bit numbers.
+"""Randomness that is the same in every process and Python version: SHAKE-128 of a key, 32 bits at a time.
 Only integers are used, so no rounding of a platform can change a document."""
 
 from __future__ import annotations
 
 import struct
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from functools import cache
 from hashlib import shake_128
 from itertools import accumulate
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 Item = TypeVar("Item")
-
-_NUMBERS_PER_BLOCK = 128
-_BLOCK = struct.Struct(f"<{_NUMBERS_PER_BLOCK}I")
+_BLOCK = struct.Struct("<128I")
 
 
 class Chance:
-    """An endless stream of choices that follows from its key alone."""
+    """An endless stream of choices that is a function of its key."""
 
     __slots__ = ("_key", "_num_blocks", "_numbers")
 
@@ -38,7 +37,7 @@ class Chance:
         """A whole number from low to high, both included."""
         return low + self.below(high - low + 1)
 
-    def happens(self, percent: int) -> bool:
+    def chance(self, percent: int) -> bool:
         return self.below(100) < percent
 
     def pick(self, items: Sequence[Item]) -> Item:
@@ -49,29 +48,12 @@ class Chance:
         rest = list(items)
         return [rest.pop(self.below(len(rest))) for _ in range(count)]
 
+    def ranked(self, items: Sequence[Item]) -> Item:
+        """The item of rank r with weight 1 / (r + 4), so that the tail is rare (Zipf-Mandelbrot)."""
+        weights = _cumulative_weights(len(items))
+        return items[bisect_right(weights, self.below(weights[-1]))]
 
-class Bag(Generic[Item]):
-    """Items in order of frequency: the item of rank r is drawn with weight 1 / (r + 4), so the tail is rare (Zipf-Mandelbrot)."""
 
-    __slots__ = ("_cumulative", "items")
-
-    def __init__(self, items: Iterable[Item]) -> None:
-        self.items = tuple(items)
-        assert self.items, "an empty bag has nothing to draw"
-        self._cumulative = list(accumulate((1 << 20) // (rank + 4) for rank in range(len(self.items))))
-
-    def draw(self, chance: Chance) -> Item:
-        return self.items[bisect_right(self._cumulative, chance.below(self._cumulative[-1]))]
-
-    def draw_other(self, chance: Chance, *taken: Item) -> Item:
-        """An item that is none of `taken`."""
-        assert len(self.items) > len(taken), "everything is taken"
-        while (item := self.draw(chance)) in taken:
-            pass
-        return item
-
-    def __iter__(self) -> Iterator[Item]:
-        return iter(self.items)
-
-    def __len__(self) -> int:
-        return len(self.items)
+@cache
+def _cumulative_weights(count: int) -> list[int]:
+    return list(accumulate((1 << 20) // (rank + 4) for rank in range(count)))

@@ -1,5 +1,5 @@
-"""Documents by number: number i of a seed is always the same text, so any of them can be made alone, anywhere.
-The text of a kind does not depend on which other kinds are asked for."""
+"""Documents by number: document i of a random seed is always the same text, and each can be generated alone.
+The text of a kind does not depend on which other kinds are selected."""
 
 from __future__ import annotations
 
@@ -7,26 +7,38 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 from somelab.data.corpus.chance import Chance
-from somelab.data.corpus.kinds import KINDS
+from somelab.data.corpus.grammar import Grammar
 from somelab.data.corpus.labels import Document
 from somelab.data.corpus.page import Page
+from somelab.data.corpus.phrase import join
 from somelab.errors import ConfigError, nearest
 
+GRAMMAR = Grammar()
+KINDS = GRAMMAR.kinds
 _MOST_DRAFTS = 50
 
 
 def document(seed: int, index: int, kinds: Sequence[str] | None = None) -> Document:
-    """Document `index` of the corpus of `seed`; its kind is drawn evenly from `kinds` (None: all), whatever their order."""
+    """Document `index` of the corpus of `seed`; its kind is drawn evenly from `kinds` (None: all)."""
     names = _checked(kinds)
     _check_number("index", index)
     name = names[Chance(seed, index, "kind").below(len(names))]
-    kind = KINDS[name]
+    page = write(name, seed, index)
+    text, words = join(page.pieces)
+    page.values.clear()
+    return Document(name, text, words)
+
+
+def write(name: str, seed: int, index: int) -> Page:
+    """The page of a document of this kind: the first draft that is neither too short nor too long."""
     for draft in range(_MOST_DRAFTS):
-        page = Page(name, Chance(seed, index, name, draft))
-        kind.write(page)
-        if kind.least_words <= page.num_words <= kind.most_words:
-            return page.finish()
-    raise AssertionError(f"no draft of {name} {seed}/{index} has {kind.least_words} to {kind.most_words} words")
+        page = Page(GRAMMAR, Chance(seed, index, name, draft))
+        page.do(name)
+        if page.num_words() in KINDS[name]:
+            return page
+        # The values hold methods of the page: a reference cycle, which is broken here.
+        page.values.clear()
+    raise AssertionError(f"no draft of {name} {seed}/{index} has {KINDS[name]} words")
 
 
 def documents(seed: int, kinds: Sequence[str] | None = None, start: int = 0) -> Iterator[Document]:

@@ -1,16 +1,15 @@
-"""What the corpus says about each word: its class, its role in the sentence, and where it stands in the text.
-The labels come from the grammar that wrote the word, so they are the truth and not a tagger's guess."""
+"""The labels of each word: its class, its role in the sentence, and its position in the text. They come from
+the grammar that generated the word, so they are exact, unlike those of a tagger."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
 
 class WordClass(str, Enum):
-    """Part of speech. `be`, `have`, `do` as helpers, modals and the copula are all `auxiliary`; `his`, `my` are determiners."""
+    """Part of speech. Helping verbs, modals and the copula are `auxiliary`; `his` is a determiner."""
 
     NOUN = "noun"
     PROPER_NOUN = "proper_noun"
@@ -24,39 +23,28 @@ class WordClass(str, Enum):
     CONJUNCTION = "conjunction"
     NUMBER = "number"
     INTERJECTION = "interjection"
-    PARTICLE = "particle"
-    """`to` before a verb, `not`, the possessive 's, and the small half of a phrasal verb (pick *up*)."""
+    PARTICLE = "particle"  # `to` before a verb, `not`, the possessive 's, and the `up` of pick up
     PUNCTUATION = "punctuation"
 
 
 class Role(str, Enum):
-    """What the word does in its sentence. Roles sit on content words; determiners, prepositions and helpers have none."""
+    """The role of the word in its sentence. Content words have one; determiners and prepositions do not."""
 
-    AGENT = "agent"
-    """Who acts."""
-    EXPERIENCER = "experiencer"
-    """Who or what feels, knows, owns, or is described."""
-    PATIENT = "patient"
-    """What is acted on, made, seen or owned."""
-    RECIPIENT = "recipient"
-    """To or for whom; also who is spoken to."""
-    COMPANION = "companion"
-    """With whom."""
-    INSTRUMENT = "instrument"
-    """With what, or out of what."""
+    AGENT = "agent"  # who acts
+    EXPERIENCER = "experiencer"  # who or what feels, knows, owns, or is described
+    PATIENT = "patient"  # what is acted on, made, seen or owned
+    RECIPIENT = "recipient"  # to or for whom; also who is spoken to
+    COMPANION = "companion"  # with whom
+    INSTRUMENT = "instrument"  # with what, or out of what
     PLACE = "place"
     TIME = "time"
     MANNER = "manner"
-    ATTRIBUTE = "attribute"
-    """A quality, colour, kind or name that describes something else."""
+    ATTRIBUTE = "attribute"  # a quality, colour, kind or name that describes something else
     ACTION = "action"
     STATE = "state"
-    QUANTITY = "quantity"
-    """A number, and the unit it counts."""
-    TOPIC = "topic"
-    """What is thought or spoken about, and the cause or aim of something."""
-    SPEAKER = "speaker"
-    """Whose words are quoted; who signs a letter."""
+    QUANTITY = "quantity"  # a number, and the unit it counts
+    TOPIC = "topic"  # what is thought or spoken about, and the cause or aim of something
+    SPEAKER = "speaker"  # whose words are quoted; who signs a letter
     CONNECTIVE = "connective"
     NONE = "none"
 
@@ -77,5 +65,3 @@ class Document:
     kind: str
     text: str
     words: list[Word]
-    facts: Mapping[str, str] = field(default_factory=dict)
-    """What the text introduces early and needs again later, by name: {"colour": "red", "object": "kite"}."""

@@ -1,61 +1,29 @@
-"""How English words change: plurals, verb forms, a or an, numbers in words.
-Regular forms follow rules; the lexicon spells out the irregular ones, so a rule never has to guess."""
+"""How English words change: plurals, verb forms, a or an, numbers in words. Regular forms follow rules; the
+lexicon spells out the irregular ones."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 VOWELS = "aeiou"
-_SIBILANTS = ("s", "x", "z", "ch", "sh")
-# First letters lie about the sound of these.
+# Words whose first letter differs from their first sound.
 _VOWEL_SOUND = ("hour", "honest", "heir", "honour")
 _CONSONANT_SOUND = ("uni", "use", "usual", "euro", "one-", "ukulele", "utensil")
-
-ONES = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
+_BELOW_TEN = "zero one two three four five six seven eight nine"
+_TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+ONES = f"{_BELOW_TEN} {_TEENS}".split()
 TENS = ["-", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-
-
-class VerbForms(NamedTuple):
-    base: str
-    third: str
-    past: str
-    participle: str
-    gerund: str
+_IRREGULAR = "first second third fifth eighth ninth twelfth twentieth thirtieth"
+_ORDINALS: dict[int, str] = dict(zip((1, 2, 3, 5, 8, 9, 12, 20, 30), _IRREGULAR.split()))
 
 
 def plural(spec: str) -> tuple[str, str]:
     """Singular and plural of `apple`, or of `mouse/mice` where the plural is spelt out."""
     singular, _, given = spec.partition("/")
-    if given:
-        return singular, given
-    if singular.endswith(_SIBILANTS):
-        return singular, singular + "es"
-    return singular, _with_s(singular)
+    return singular, given or _with_s(singular)
 
 
-def verb_forms(spec: str) -> VerbForms:
-    """The five forms of `walk`, `stop+` (the last letter doubles) or `write wrote written` (past and participle spelt out)."""
+def verb_forms(spec: str) -> tuple[str, str, str, str, str]:
+    """Base, third person, past, participle and gerund of `walk`, of `stop+` (the last letter doubles) or of
+    `write wrote written` (past and participle are spelt out)."""
     base, *irregular = spec.split()
     doubled = base.endswith("+")
     base = base.rstrip("+")
@@ -70,16 +38,19 @@ def verb_forms(spec: str) -> VerbForms:
         past, participle = irregular[0], irregular[-1]
     elif base.endswith("e"):
         past = participle = base + "d"
-    elif base.endswith("y") and base[-2] not in VOWELS:
-        past = participle = base[:-1] + "ied"
     else:
-        past = participle = stem + "ed"
-    third = base + "es" if base.endswith((*_SIBILANTS, "o")) else _with_s(base)
-    return VerbForms(base, third, past, participle, gerund)
+        past = participle = (base[:-1] + "i" if _ends_in_consonant_y(base) else stem) + "ed"
+    return base, _with_s(base, "o"), past, participle, gerund
 
 
-def _with_s(word: str) -> str:
-    return word[:-1] + "ies" if word.endswith("y") and word[-2] not in VOWELS else word + "s"
+def _with_s(word: str, *with_es: str) -> str:
+    if word.endswith(("s", "x", "z", "ch", "sh", *with_es)):
+        return word + "es"
+    return word[:-1] + "ies" if _ends_in_consonant_y(word) else word + "s"
+
+
+def _ends_in_consonant_y(word: str) -> bool:
+    return word.endswith("y") and word[-2] not in VOWELS
 
 
 def indefinite_article(following: str) -> str:
@@ -93,15 +64,13 @@ def indefinite_article(following: str) -> str:
 def number_words(number: int) -> list[str]:
     """121 as ["one", "hundred", "and", "twenty-one"]; from 0 to 9,999."""
     assert 0 <= number < 10_000, number
-    thousands, rest = divmod(number, 1000)
-    hundreds, below = divmod(rest, 100)
+    thousands, hundreds, below = number // 1000, number // 100 % 10, number % 100
     words = [ONES[thousands], "thousand"] if thousands else []
     words += [ONES[hundreds], "hundred"] if hundreds else []
     if words and below:
         words.append("and")
     if below >= 20:
-        tens, ones = divmod(below, 10)
-        words.append(TENS[tens] + (f"-{ONES[ones]}" if ones else ""))
+        words.append(TENS[below // 10] + (f"-{ONES[below % 10]}" if below % 10 else ""))
     elif below or not words:
         words.append(ONES[below])
     return words
@@ -109,19 +78,6 @@ def number_words(number: int) -> list[str]:
 
 def ordinal_word(number: int) -> str:
     """1 as first, 21 as twenty-first; from 1 to 31, the days of a month."""
-    irregular = {
-        1: "first",
-        2: "second",
-        3: "third",
-        5: "fifth",
-        8: "eighth",
-        9: "ninth",
-        12: "twelfth",
-        20: "twentieth",
-        30: "thirtieth",
-    }
-    if number in irregular:
-        return irregular[number]
-    if number > 20:
+    if number > 20 and number not in _ORDINALS:
         return f"{TENS[number // 10]}-{ordinal_word(number % 10)}"
-    return ONES[number] + "th"
+    return _ORDINALS.get(number) or ONES[number] + "th"

@@ -1,76 +1,100 @@
-"""A page being written: the cast of the document, the words already drawn, and the sentences so far.
-A kind of document is a function that fills a page; see `kinds/`."""
+"""A page being written: its values by name, the words already drawn, and the sentences so far.
+Most of its methods, and `FUNCTIONS`, are what the scripts of the grammar may call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from somelab.data.corpus.chance import Chance
-from somelab.data.corpus.labels import Document, Role, WordClass
-from somelab.data.corpus.lexicon import BAGS
-from somelab.data.corpus.pattern import Alternatives, BagSlot, CastSlot, Fixed, Node, compile_pattern
-from somelab.data.corpus.phrase import CAPITAL, CLOSE_QUOTE, MARKS, NEW_LINE, OPEN_QUOTE, Piece, Referent, join
+from somelab.data.corpus.chance import Chance, Item
+from somelab.data.corpus.labels import Role, WordClass
+from somelab.data.corpus.lexicon import BAGS, mass, noun
+from somelab.data.corpus.lines import GrammarError
+from somelab.data.corpus.pattern import Alternatives, Choices, Draw, Fixed, Nodes, Pattern
+from somelab.data.corpus.phrase import CAPITAL, Piece, Pieces, Referent
+from somelab.data.corpus.referents import MAKERS, number, with_looks
 
-Pattern = str
-Patterns = Sequence[Pattern]
+if TYPE_CHECKING:
+    from somelab.data.corpus.grammar import Grammar
+
+_TRIES = 6
+FUNCTIONS: Mapping[str, Any] = {made.__name__: made for made in (abs, max, min, range, noun, mass, *MAKERS)}
 
 
 class Page:
-    def __init__(self, kind: str, chance: Chance) -> None:
-        self.kind = kind
-        self.chance = chance
-        self.cast: dict[str, Referent | Pattern] = {}
-        self.facts: dict[str, str] = {}
-        self._pieces: list[Piece] = []
+    """Scripts may call its methods and FUNCTIONS."""
+
+    def __init__(self, grammar: Grammar, chance: Chance) -> None:
+        self._grammar = grammar
+        self._chance = chance
+        self.pieces: list[Piece] = []
         self._drawn: set[str] = set()
         self._said: set[Pattern] = set()
+        self.values: dict[str, Any] = {"__builtins__": {}, "_": grammar.constants, **FUNCTIONS}
+        self.values.update((name, getattr(self, name)) for name in METHODS)
+        self.values.update((name, getattr(chance, name)) for name in CHANCES)
 
-    def say(self, *patterns: Pattern, lead: Pattern = "") -> None:
-        """Add one of the patterns, as one or more whole sentences; one that this page has not used yet, where there is one.
+    def do(self, script: str) -> None:
+        exec(self._grammar.scripts[script], self.values)
 
-        `lead` opens it, except a pattern that begins with ^: that one is a statement and cannot follow a `then`."""
-        fresh = patterns if len(patterns) == 1 else [pattern for pattern in patterns if pattern not in self._said] or patterns
-        pattern = self.chance.pick(fresh)
+    def say(self, choices: str | Choices | Pattern, lead: Pattern | None = None) -> None:
+        """Add one of the patterns, as whole sentences; one that is new to this page, where there is one.
+
+        `lead` opens it, except a pattern that begins with ^: a statement, which cannot follow a `then`."""
+        if isinstance(choices, str):
+            choices = self._grammar.lists[choices]
+        elif isinstance(choices, Pattern):
+            choices = (choices,)
+        fresh = choices if len(choices) == 1 else [one for one in choices if one not in self._said]
+        pattern = self._chance.pick(fresh or choices)
         self._said.add(pattern)
-        self._pieces.append(CAPITAL)
-        if not pattern.startswith("^"):
-            self._write(compile_pattern(lead))
-        self._write(compile_pattern(pattern))
+        self.pieces.append(CAPITAL)
+        if lead and not pattern.source.startswith("^"):
+            self.write(lead)
+        self.write(pattern)
 
-    def maybe(self, percent: int, *patterns: Pattern) -> None:
-        if self.chance.happens(percent):
-            self.say(*patterns)
+    def write(self, pattern: Pattern) -> None:
+        """Append a pattern."""
+        try:
+            self._write(pattern.nodes)
+        except KeyError as missing:
+            raise GrammarError(f"{pattern.where}: no value or form {missing} for: {pattern.source}") from None
 
-    def quote(self, words: Pattern, tag: Pattern = "") -> None:
-        """Add a line of speech. With a tag (said Tom) its full stop becomes a comma and the tag ends the sentence."""
-        self._pieces.append(OPEN_QUOTE)
-        self._write(compile_pattern(words))
-        if tag and self._pieces[-1].text == ".":
-            self._pieces[-1] = MARKS[","]
-        self._pieces.append(CLOSE_QUOTE)
-        if tag:
-            self._write(compile_pattern(tag))
-            self._pieces.append(MARKS["."])
-
-    def phrase(self, pattern: Pattern) -> Referent:
-        """A part of a sentence, fixed now: the same words, with the same roles, wherever the referent is used."""
-        start = len(self._pieces)
-        self._write(compile_pattern(pattern))
-        pieces = tuple(self._pieces[start:])
-        del self._pieces[start:]
+    def phrase(self, pattern: Pattern | str) -> Referent:
+        """A part of a sentence, fixed now: the same words wherever it is used."""
+        start = len(self.pieces)
+        self.write(self._grammar.pattern(pattern, is_open=True) if isinstance(pattern, str) else pattern)
+        pieces = tuple(self.pieces[start:])
+        del self.pieces[start:]
         return Referent({"": pieces})
 
-    def new_line(self) -> None:
-        self._pieces.append(NEW_LINE)
+    def num_words(self) -> int:
+        return len(self.pieces) - [piece.word_class for piece in self.pieces].count(WordClass.PUNCTUATION)
+
+    def pick(self, *items: Item) -> Item:
+        return self._chance.pick(items)
+
+    def sample(self, count: int, *items: Item) -> list[Item]:
+        return self._chance.sample(items, count)
+
+    def rows(self, name: str) -> Sequence[Any]:
+        """The rows of a table, the patterns of a list, or the words of a bag."""
+        return self._grammar.tables.get(name) or self._grammar.lists.get(name) or BAGS[name]
+
+    def choice(self, name: str, but: Pattern | None = None) -> Pattern:
+        """A pattern of a list, kept for later; not `but`, unless that is empty."""
+        return self._chance.pick([one for one in self._grammar.lists[name] if one is not but or not one])
+
+    def last_mark(self, pattern: Pattern) -> str:
+        return pattern.source[-1]
 
     def draw(self, bag: str) -> Referent:
         """A word of the bag, one that this page has not drawn yet if a few tries find one."""
         choices, drawn = BAGS[bag], self._drawn
-        found = choices.draw(self.chance)
+        found = self._chance.ranked(choices)
         if found.key in drawn:
-            for _ in range(6):
-                found = choices.draw(self.chance)
+            for _ in range(_TRIES):
+                found = self._chance.ranked(choices)
                 if found.key not in drawn:
                     break
             else:
@@ -78,49 +102,46 @@ class Page:
         drawn.add(found.key)
         return found
 
-    def claim(self, key: str) -> bool:
-        """Whether the page has not drawn this word before; from now on it has."""
-        fresh = key not in self._drawn
-        self._drawn.add(key)
-        return fresh
+    def new_thing(self, *categories: str) -> Referent:
+        """A thing of one of the categories (any, if none is given) with two looks that suit it."""
+        looks = {row["of"]: row for row in self.rows("looks")}
+        category = self._chance.pick(categories or tuple(looks))
+        kind, row = self.draw(category), looks[category]
+        return with_looks(kind, *(self.draw(self._chance.pick(row[look])) for look in ("first", "second")))
 
-    @property
-    def num_words(self) -> int:
-        return len(self._pieces) - [piece.word_class for piece in self._pieces].count(WordClass.PUNCTUATION)
+    def new_place(self, bag: str = "place") -> Referent:
+        """A place that the page has not been to, with one adjective: `in` says where, and how it is there."""
+        while (found := self._chance.ranked(BAGS[bag])).key in self._drawn:
+            pass
+        self._drawn.add(found.key)
+        where, the, *kind = found.forms["short_in"]
+        return Referent({**found.forms, "in": (where, the, *self.draw("place_look").forms[""], *kind)})
 
-    def finish(self) -> Document:
-        text, words = join(self._pieces)
-        return Document(self.kind, text, words, self.facts)
-
-    def _write(self, nodes: Sequence[Node]) -> None:
-        pieces = self._pieces
+    def _write(self, nodes: Nodes) -> None:
         for node in nodes:
-            if type(node) is Fixed:
-                pieces.extend(node.pieces)
-            elif type(node) is CastSlot:
-                referent = self.cast[node.cast]
-                if isinstance(referent, str):
-                    self._write(compile_pattern(referent))
-                else:
-                    _use(pieces, referent, node.form, node.role)
-            elif type(node) is BagSlot:
-                referent = self.draw(node.bag)
+            if isinstance(node, Fixed):
+                self.pieces.extend(node.pieces)
+            elif isinstance(node, Alternatives):
+                self._write(self._chance.pick(node.options))
+            elif isinstance(node, Draw):
+                word = self.draw(node.bag)
                 if node.keep:
-                    self.cast[node.keep] = referent
-                _use(pieces, referent, node.form, node.role)
-            elif type(node) is Alternatives:
-                self._write(self.chance.pick(node.options))
+                    self.values[node.keep] = word
+                self._use(word.forms[node.form], node.role)
+            else:
+                value = self.values[node.name]
+                if isinstance(value, dict):  # A row of a table: its fields are patterns.
+                    value = value[node.form]
+                if isinstance(value, Pattern):
+                    self._write(value.nodes)
+                else:
+                    forms = number(value) if type(value) is int else value.forms
+                    self._use(forms[node.form], node.role)
+
+    def _use(self, added: Pieces, role: Role | None) -> None:
+        for piece in added:
+            self.pieces.append(piece if piece.role else Piece(piece.text, piece.word_class, role))
 
 
-def _use(pieces: list[Piece], referent: Referent, form: str, role: Role | None) -> None:
-    for piece in referent.forms[form]:
-        pieces.append(piece if piece.role is not None else Piece(piece.text, piece.word_class, role))
-
-
-class Kind(NamedTuple):
-    """A kind of document: how it is written, and between how many words it must come out (shorter and longer ones are redrawn)."""
-
-    name: str
-    write: Callable[[Page], None]
-    least_words: int
-    most_words: int
+CHANCES = ("between", "chance", "ranked")
+METHODS = [name for name in vars(Page) if not name.startswith("_")]

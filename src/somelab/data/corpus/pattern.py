@@ -1,62 +1,24 @@
-"""The small language in which sentences are written, and its compiler.
-
-A pattern is a sentence whose words are looked up in the lexicon, which knows their class:
-
-    {hero.he@agent} <go.ed> (quickly|) to/p the garden@place .
-
-    word            a literal; its class must be the only one the lexicon has for it, or be given: light/n, light/a
-    word@role       the role; nouns, names and pronouns must say it, other classes have a default
-    {cast.form@role}    a referent of the document, in one of its forms; {cast} alone may also be a pattern, inserted here
-    <bag.form@role>     a word drawn from a bag of the lexicon, new to the document where possible
-    <bag=cast.form@role>    the same, and remembered under that name
-    (one|other|)    one of the alternatives, which may be empty and may nest; (hat|cap)@patient gives all of them a role
-    “ ” ¶ ^ ~       quotes, new line, force a capital, forbid one
-"""
+"""The small language in which sentences are written (see grammar/README.md), and its compiler.
+A pattern is a sentence whose words are looked up in the lexicon, which knows their class."""
 
 from __future__ import annotations
 
 import re
-from functools import cache
+from collections.abc import Mapping
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from somelab.data.corpus.labels import Role, WordClass
-from somelab.data.corpus.lexicon import STATIVE_VERBS, TIME_ADVERBS, classes_of
-from somelab.data.corpus.phrase import MARKS, NEW_LINE, Piece
+from somelab.data.corpus.lexicon import classes_of, default_role, inflect
+from somelab.data.corpus.lines import GrammarError
+from somelab.data.corpus.phrase import MARKS, Piece, Pieces
 
-CLASS_CODES = {
-    "n": WordClass.NOUN,
-    "N": WordClass.PROPER_NOUN,
-    "o": WordClass.PRONOUN,
-    "v": WordClass.VERB,
-    "x": WordClass.AUXILIARY,
-    "a": WordClass.ADJECTIVE,
-    "r": WordClass.ADVERB,
-    "d": WordClass.DETERMINER,
-    "p": WordClass.PREPOSITION,
-    "c": WordClass.CONJUNCTION,
-    "m": WordClass.NUMBER,
-    "i": WordClass.INTERJECTION,
-    "t": WordClass.PARTICLE,
-}
-_DEFAULT_ROLES = {
-    WordClass.ADJECTIVE: Role.ATTRIBUTE,
-    WordClass.CONJUNCTION: Role.CONNECTIVE,
-    WordClass.NUMBER: Role.QUANTITY,
-}
-# Of two classes of one word, which is meant when a pattern does not say.
-_USUAL = (
-    (WordClass.ADJECTIVE, {WordClass.ADVERB}),
-    (WordClass.PREPOSITION, {WordClass.ADVERB}),
-)
-_NEED_ROLE = {WordClass.NOUN, WordClass.PROPER_NOUN, WordClass.PRONOUN}
-_NOUN_ROLES = set(Role) - {Role.ACTION, Role.STATE, Role.CONNECTIVE}
-# Roles that no verb can have: one that is written on a verb, or on brackets around it, is a slip.
-_NOMINAL_ROLES = _NOUN_ROLES - {Role.NONE, Role.TIME, Role.QUANTITY, Role.ATTRIBUTE, Role.MANNER}
+_CODES = dict(zip("nNovxardpcmit", WordClass))  # noun, Name, pronOun, verb, auXiliary, adjective, adveRb, ...
 _CONTRACTION = re.compile(r"(.+?)(n't|'s|'m|'re|'ll|'ve|'d)$")
-
+_VERB = re.compile("`([^`]*)`")
 _ELEMENT = re.compile(
     r"\s*(?:"
-    r"\{(?P<cast>\w+)(?:\.(?P<cast_form>\w+))?(?:@(?P<cast_role>\w+))?\}"
+    r"\{(?P<value>\w+)(?:\.(?P<value_form>\w+))?(?:@(?P<value_role>\w+))?\}"
     r"|<(?P<bag>\w+)(?:=(?P<keep>\w+))?(?:\.(?P<bag_form>\w+))?(?:@(?P<bag_role>\w+))?>"
     r"|(?P<mark>[“”¶^~,.!?;:(|)])(?:(?<=\))@(?P<group_role>\w+))?"
     r"|(?P<word>[A-Za-z'][A-Za-z'-]*)(?:/(?P<code>\w))?(?:@(?P<role>\w+))?"
@@ -64,179 +26,173 @@ _ELEMENT = re.compile(
 )
 
 
-class CastSlot(NamedTuple):
-    cast: str
+class Fixed(NamedTuple):
+    pieces: Pieces
+
+
+class Slot(NamedTuple):
+    name: str
     form: str
     role: Role | None
 
 
-class BagSlot(NamedTuple):
+class Draw(NamedTuple):
     bag: str
     form: str
     role: Role | None
     keep: str | None
 
 
-class Fixed(NamedTuple):
-    pieces: tuple[Piece, ...]
-
-
 class Alternatives(NamedTuple):
-    options: tuple[tuple[Node, ...], ...]
+    options: tuple[Nodes, ...]
 
 
-Node: TypeAlias = "Fixed | CastSlot | BagSlot | Alternatives"
+Nodes: TypeAlias = "tuple[Fixed | Slot | Draw | Alternatives, ...]"
 
 
-class PatternError(Exception):
-    """A pattern that is written wrongly. This is a mistake in the corpus, never of its user."""
+class Pattern:
+    """A pattern and where it stands, compiled when first used. `lists` are the choices that it may name.
+
+    An open one is a phrase: where its words have no role, they take that of the slot that uses it."""
+
+    def __init__(self, source: str, where: str, lists: Mapping[str, Choices], is_open: bool = False) -> None:
+        self.source, self.where, self._lists, self._is_open = source, where, lists, is_open
+
+    def __bool__(self) -> bool:
+        return bool(self.source)
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        return self.in_form("")
+
+    def in_form(self, form: str) -> Nodes:
+        """The nodes, with the verbs in backquotes in this form."""
+        source = _VERB.sub(lambda found: f"{inflect(found[1], form)}/v", self.source)
+        try:
+            return _Compiler(source, self._lists, self._is_open).compile()
+        except (ValueError, RecursionError) as problem:  # A list that names itself has no end.
+            raise GrammarError(f"{self.where}: {problem} in: {self.source}") from None
 
 
-@cache
-def compile_pattern(source: str) -> tuple[Node, ...]:
-    nodes, position = _sequence(source.rstrip(), 0, None)
-    if position != len(source.rstrip()):
-        raise PatternError(f"unbalanced bracket at {position} of: {source}")
-    _demand_roles(nodes, source)
-    return nodes
+Choices: TypeAlias = "tuple[Pattern, ...]"
 
 
-def fixed(source: str) -> tuple[Piece, ...]:
-    """The pieces of a pattern that leaves nothing open."""
-    (node,) = compile_pattern(source)
-    assert isinstance(node, Fixed), source
-    return node.pieces
+class _Compiler:
+    def __init__(self, source: str, lists: Mapping[str, Choices], is_open: bool) -> None:
+        self._source, self._position, self._lists, self._is_open = source.rstrip(), 0, lists, is_open
 
+    def compile(self) -> Nodes:
+        nodes = self._sequence(None)
+        if self._position != len(self._source):
+            raise ValueError(f"unbalanced bracket at {self._position}")
+        return nodes
 
-def _sequence(source: str, position: int, group_role: Role | None) -> tuple[tuple[Node, ...], int]:
-    """Nodes up to the end, or to the | or ) that closes this alternative. `group_role` is the role that its brackets give."""
-    nodes: list[Node] = []
-    fixed: list[Piece] = []
-
-    def add(node: Node) -> None:
-        if fixed:
-            nodes.append(Fixed(_compounds(fixed)))
-            fixed.clear()
-        nodes.append(node)
-
-    while position < len(source):
-        match = _ELEMENT.match(source, position)
+    def _next(self) -> re.Match[str]:
+        match = _ELEMENT.match(self._source, self._position)
         if match is None:
-            raise PatternError(f"cannot read {source[position : position + 20]!r} in: {source}")
-        found = match.groupdict()
-        if found["mark"] in ("|", ")"):
-            break
-        position = match.end()
-        if found["mark"] == "(":
-            role = _role_of_group(source, position) or group_role
-            options, position = _options(source, position, role)
-            add(Alternatives(options))
-        elif found["mark"]:
-            fixed.append(NEW_LINE if found["mark"] == "¶" else MARKS[found["mark"]])
-        elif found["cast"]:
-            add(CastSlot(found["cast"], found["cast_form"] or "", _role(found["cast_role"], source) or group_role))
-        elif found["bag"]:
-            add(BagSlot(found["bag"], found["bag_form"] or "", _role(found["bag_role"], source) or group_role, found["keep"]))
-        else:
-            fixed.extend(_literal(found["word"], found["code"], _role(found["role"], source), group_role, source))
-    if fixed:
-        nodes.append(Fixed(_compounds(fixed)))
-    return tuple(nodes), position
+            rest = self._source[self._position : self._position + 20]
+            raise ValueError(f"cannot read {rest!r}" if rest else "no closing bracket")
+        return match
+
+    def _sequence(self, group_role: Role | None) -> Nodes:
+        """Nodes up to the end, or to the | or ) that closes this alternative of a group."""
+        nodes: list[Fixed | Slot | Draw | Alternatives] = []
+        pieces: list[Piece] = []
+        while self._position < len(self._source):
+            found = self._next()
+            if found["mark"] in ("|", ")"):
+                break
+            self._position = found.end()
+            if found["word"]:
+                pieces += _literal(found["word"], found["code"], _role(found["role"]), group_role)
+                continue
+            if found["mark"] and found["mark"] != "(":
+                pieces.append(MARKS["\n" if found["mark"] == "¶" else found["mark"]])
+                continue
+            if pieces:
+                nodes.append(self._fixed(pieces))
+                pieces = []
+            if found["mark"]:
+                nodes.append(self._alternatives(group_role))
+            elif found["value"] in self._lists:
+                form = found["value_form"] or ""
+                nodes.append(Alternatives(tuple(one.in_form(form) for one in self._lists[found["value"]])))
+            elif found["value"]:
+                role = _role(found["value_role"]) or group_role
+                nodes.append(Slot(found["value"], found["value_form"] or "", role))
+            else:
+                role = _role(found["bag_role"]) or group_role
+                nodes.append(Draw(found["bag"], found["bag_form"] or "", role, found["keep"]))
+        return (*nodes, self._fixed(pieces)) if pieces else tuple(nodes)
+
+    def _alternatives(self, outer_role: Role | None) -> Alternatives:
+        role = self._role_of_group() or outer_role
+        options: list[Nodes] = []
+        closed = False
+        while not closed:
+            options.append(self._sequence(role))
+            found = self._next()
+            self._position, closed = found.end(), found["mark"] == ")"
+        return Alternatives(tuple(options))
+
+    def _role_of_group(self) -> Role | None:
+        """The role behind the bracket that closes the group whose inside begins here."""
+        start, depth, role = self._position, 1, None
+        while depth:
+            found = self._next()
+            depth += (found["mark"] == "(") - (found["mark"] == ")")
+            self._position, role = found.end(), found["group_role"]
+        self._position = start
+        return _role(role)
+
+    def _fixed(self, pieces: list[Piece]) -> Fixed:
+        """A noun that has no role and stands before another noun describes it."""
+        for index, piece in enumerate(pieces):
+            following = pieces[index + 1].word_class if index + 1 < len(pieces) else None
+            if piece.role is None and piece.word_class is following is WordClass.NOUN:
+                pieces[index] = piece._replace(role=Role.ATTRIBUTE)
+            elif piece.role is None and not self._is_open:
+                raise ValueError(f"{piece.text!r} ({piece.word_class.value}) needs a role")
+        return Fixed(tuple(pieces))
 
 
-def _compounds(pieces: list[Piece]) -> tuple[Piece, ...]:
-    """A noun that has no role and stands before another noun describes it."""
-    return tuple(
-        piece._replace(role=Role.ATTRIBUTE)
-        if piece.role is None and piece.word_class is following.word_class is WordClass.NOUN
-        else piece
-        for piece, following in zip(pieces, [*pieces[1:], pieces[-1]._replace(word_class=WordClass.PUNCTUATION)], strict=True)
-    )
+def _role(word: str | None) -> Role | None:
+    return Role(word) if word else None
 
 
-def _options(source: str, position: int, role: Role | None) -> tuple[tuple[tuple[Node, ...], ...], int]:
-    options: list[tuple[Node, ...]] = []
-    while True:
-        nodes, position = _sequence(source, position, role)
-        options.append(nodes)
-        match = _ELEMENT.match(source, position)
-        if match is None:
-            raise PatternError(f"no closing bracket in: {source}")
-        position = match.end()
-        if match["mark"] == ")":
-            return tuple(options), position
-
-
-def _role_of_group(source: str, position: int) -> Role | None:
-    """The role after the bracket that closes the group whose inside begins at `position`."""
-    depth = 1
-    while match := _ELEMENT.match(source, position):
-        depth += (match["mark"] == "(") - (match["mark"] == ")")
-        if not depth:
-            return _role(match["group_role"], source)
-        position = match.end()
-    raise PatternError(f"no closing bracket in: {source}")
-
-
-def _demand_roles(nodes: tuple[Node, ...], source: str) -> None:
-    for node in nodes:
-        if isinstance(node, Alternatives):
-            for option in node.options:
-                _demand_roles(option, source)
-        elif isinstance(node, Fixed):
-            for piece in node.pieces:
-                if piece.role is None:
-                    raise PatternError(f"{piece.text!r} ({piece.word_class.value}) needs a role in: {source}")
-
-
-def _role(word: str | None, source: str) -> Role | None:
-    try:
-        return None if word is None else Role(word)
-    except ValueError:
-        raise PatternError(f"unknown role {word!r} in: {source}") from None
-
-
-def _literal(word: str, code: str | None, role: Role | None, group_role: Role | None, source: str) -> list[Piece]:
+def _literal(word: str, code: str | None, role: Role | None, group_role: Role | None) -> list[Piece]:
     """The labelled pieces of a literal: one, or two for a contraction such as don't (do + n't)."""
     contraction = _CONTRACTION.match(word)
     if contraction:
         stem, tail = contraction[1], contraction[2]
-        tail_piece = Piece(tail, WordClass.PARTICLE if tail == "n't" else WordClass.AUXILIARY, Role.NONE)
-        return [*_literal(stem, code, role, group_role, source), tail_piece]
+        tail_class = WordClass.PARTICLE if tail == "n't" else WordClass.AUXILIARY
+        return [*_literal(stem, code, role, group_role), Piece(tail, tail_class, Role.NONE)]
     if word == "'s" and code is None:
         return [Piece(word, WordClass.PARTICLE, Role.NONE)]
     if word in ("an", "An"):  # The join decides between a and an.
         word = "a"
-    word_class = CLASS_CODES[code] if code else _class_of(word, role, group_role, source)
-    if role is None:
-        needed = word_class in _NEED_ROLE and word.lower() != "there"
-        role = group_role if needed else default_role(word, word_class)
+    if code and code not in _CODES:
+        raise ValueError(f"unknown class /{code}")
+    word_class = _CODES[code] if code else _class_of(word, role, group_role)
+    role = role or default_role(word, word_class) or group_role
+    if word_class is WordClass.VERB and role not in (Role.ACTION, Role.STATE):
+        raise ValueError(f"the class of {word!r} is unclear (a verb cannot be {role})")
     # Capitals are the business of the join: a pattern may also follow a `Then`.
-    return [Piece(word if word == "I" or word_class is WordClass.PROPER_NOUN else word.lower(), word_class, role)]
+    is_name = word == "I" or word_class is WordClass.PROPER_NOUN
+    return [Piece(word if is_name else word.lower(), word_class, role)]
 
 
-def _class_of(word: str, role: Role | None, group_role: Role | None, source: str) -> WordClass:
-    """The class of an unmarked literal. A noun must have a role, so of noun and verb the one with a role is the noun."""
+def _class_of(word: str, role: Role | None, group_role: Role | None) -> WordClass:
+    """The class of an unmarked literal. Nouns must have roles, so a noun or verb with a role is a noun."""
     classes = set(classes_of(word))
     if len(classes) > 1 and WordClass.NOUN in classes:
-        if role in _NOUN_ROLES or (group_role in _NOUN_ROLES and classes == {WordClass.NOUN, WordClass.VERB}):
+        if role or (group_role and classes == {WordClass.NOUN, WordClass.VERB}):
             return WordClass.NOUN
-        if role is None and group_role is None:
+        if not group_role:
             classes.remove(WordClass.NOUN)
-    for usual, rare in _USUAL:
-        if usual in classes:
-            classes -= rare
-    if (role or group_role) in _NOMINAL_ROLES:
-        classes.discard(WordClass.VERB)
+    if classes & {WordClass.ADJECTIVE, WordClass.PREPOSITION}:  # The usual one, where a pattern does not say.
+        classes.discard(WordClass.ADVERB)
     if len(classes) != 1:
         known = ", ".join(sorted(found.value for found in classes)) or "not in the lexicon"
-        raise PatternError(f"the class of {word!r} is unclear ({known}) in: {source}")
+        raise ValueError(f"the class of {word!r} is unclear ({known})")
     return classes.pop()
-
-
-def default_role(word: str, word_class: WordClass) -> Role:
-    if word_class is WordClass.VERB:
-        return Role.STATE if word.lower() in STATIVE_VERBS else Role.ACTION
-    if word_class is WordClass.ADVERB:
-        return Role.TIME if word.lower() in TIME_ADVERBS else Role.MANNER
-    return _DEFAULT_ROLES.get(word_class, Role.NONE)

@@ -1,14 +1,13 @@
 """Words that carry their labels, and the one place where they become text: spaces, capitals, a or an, quotes.
-A phrase is a list of pieces; `join` turns it into a string and the spans of its words."""
+A phrase is a row of pieces; `join` turns it into a string and the spans of its words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from somelab.data.corpus.labels import Role, Word, WordClass
-from somelab.data.corpus.morphology import indefinite_article, number_words, ordinal_word
+from somelab.data.corpus.morphology import indefinite_article
 
 
 class Piece(NamedTuple):
@@ -19,84 +18,40 @@ class Piece(NamedTuple):
     role: Role | None
 
 
-def _mark(text: str) -> Piece:
-    return Piece(text, WordClass.PUNCTUATION, Role.NONE)
-
-
-# Marks that are not text: they steer the join and have no span of their own.
-NEW_LINE = _mark("\n")
-CAPITAL = _mark("^")
-SMALL = _mark("~")
-# Opening and closing quote are one character in the text, two in a phrase: spacing differs.
-OPEN_QUOTE = _mark("“")
-CLOSE_QUOTE = _mark("”")
-MARKS = {mark.text: mark for mark in (NEW_LINE, CAPITAL, SMALL, OPEN_QUOTE, CLOSE_QUOTE, *map(_mark, ",.!?;:"))}
-
-_STEERING = frozenset("\n^~“”,.!?;:")
-_ENCLITICS = frozenset(["'s", "n't", "'m", "'re", "'ll", "'ve", "'d"])
+Pieces: TypeAlias = "tuple[Piece, ...]"
 
 
 class Referent:
-    """Anything a sentence can name, with the forms in which it can do so: a noun has `one` and `many`, a person has `he`."""
+    """Anything a sentence can name, in several forms: a noun has `one` and `many`, a person `he`."""
 
     __slots__ = ("forms", "key")
 
-    def __init__(self, forms: Mapping[str, tuple[Piece, ...]], key: str = "") -> None:
+    def __init__(self, forms: Mapping[str, Pieces], key: str = "") -> None:
         self.forms = forms
         self.key = key
-        """What a page remembers it by, so that one word is not drawn twice from two bags."""
-
-    @property
-    def text(self) -> str:
-        """The default form as plain words, for the facts of a document."""
-        return " ".join(piece.text for piece in self.forms[""])
+        """The key under which a page records it, so that one word is not drawn twice from two bags."""
 
 
-def determiner(text: str) -> Piece:
-    return Piece(text, WordClass.DETERMINER, Role.NONE)
-
-
-@cache
-def number(value: int) -> tuple[Piece, ...]:
-    """A number in words; the `and` within it is a conjunction that belongs to the quantity."""
-    return tuple(
-        Piece(word, WordClass.CONJUNCTION if word == "and" else WordClass.NUMBER, Role.QUANTITY) for word in number_words(value)
-    )
-
-
-@cache
-def count(value: int) -> Referent:
-    """A number as a referent, with its ordinal (first, as an adjective) where a day of the month has one."""
-    forms = {"": number(value)}
-    if 1 <= value <= 31:
-        forms["th"] = (Piece(ordinal_word(value), WordClass.ADJECTIVE, Role.QUANTITY),)
-    return Referent(forms)
-
-
-@cache
-def measure(value: int, unit: Referent) -> Referent:
-    """`three cups`, `one cup`; the form `of` ends in that word, `number` is the number alone."""
-    nouns = tuple(piece._replace(role=Role.QUANTITY) for piece in unit.forms["one" if value == 1 else "many"])
-    whole = (*number(value), *nouns)
-    of = Piece("of", WordClass.PREPOSITION, Role.NONE)
-    return Referent({"": whole, "of": (*whole, of), "number": number(value)})
-
-
-def name(text: str) -> Referent:
-    """A proper noun of one or more words."""
-    return Referent({"": tuple(Piece(word, WordClass.PROPER_NOUN, None) for word in text.split())}, text)
+# Marks; the first three control the join and have no span. Opening and closing quote are one character in the
+# text and two in a phrase, since their spaces differ.
+MARKS = {text: Piece(text, WordClass.PUNCTUATION, Role.NONE) for text in "\n^~“”,.!?;:"}
+CAPITAL = MARKS["^"]
+_ENCLITICS = frozenset(["'s", "n't", "'m", "'re", "'ll", "'ve", "'d"])
 
 
 def join(pieces: Sequence[Piece]) -> tuple[str, list[Word]]:
-    """Text and spans. A capital follows a full stop, ? or !, an opening quote, a new line, and the mark ^ (~ forbids it).
+    """Text and spans. A capital follows . ? and !, an opening quote, a new line, and ^ (~ forbids it).
 
-    A ? or ! before a closing quote may stand inside a sentence (“Why?” he asked), so there no capital follows by itself."""
+    A ? or ! before a closing quote may stand inside a sentence (“Why?” he asked): no capital follows.
+    A comma replaces a full stop right before it, and is left out after ? and !, so that `said Tom` can
+    follow any quoted sentence."""
     parts: list[str] = []
     words: list[Word] = []
     position, capital, space, last = 0, True, False, ""
+    new = tuple.__new__  # Word(...) by itself takes twice as long, and this is the hot loop.
     for index, (text, word_class, role) in enumerate(pieces):
         assert role is not None, f"{text!r} was used without a role"
-        if text in _STEERING:
+        if text in MARKS:
             if text == "\n":
                 parts.append("\n")
                 position += 1
@@ -113,9 +68,13 @@ def join(pieces: Sequence[Piece]) -> tuple[str, list[Word]]:
             elif text == "”":
                 text, capital, space = '"', last == ".", True
             else:
+                if text == "." and index + 1 < len(pieces) and pieces[index + 1].text == ",":
+                    continue
+                if text == "," and pieces[index - 1].text in "?!":
+                    continue
                 capital, space, last = text in ".?!", True, text
             parts.append(text)
-            words.append(Word(position, position + 1, word_class, role))
+            words.append(new(Word, (position, position + 1, word_class, role)))
             position += 1
             continue
         if text == "a":
@@ -129,6 +88,6 @@ def join(pieces: Sequence[Piece]) -> tuple[str, list[Word]]:
         space, last = True, text
         end = position + len(text)
         parts.append(text)
-        words.append(Word(position, end, word_class, role))
+        words.append(new(Word, (position, end, word_class, role)))
         position = end
     return "".join(parts), words

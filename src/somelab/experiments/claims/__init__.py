@@ -1,12 +1,24 @@
-"""The claims of the seeds and about what they leave open, one entry each: sentence, source, arms, measure, direction, rule, caveat.
-What became of them is computed from run folders and never written here."""
+"""The claims of the reports and about open questions, one entry each: sentence, source, arms, measure,
+direction, rule, caveat. Verdicts are computed from run folders."""
 
 from somelab.errors import ConfigError, nearest
-from somelab.experiments.claims import adaptation, backbone, credit, data, parts, pool, questions, recipe, routing, rules
+from somelab.experiments.claims import (
+    adaptation,
+    backbone,
+    baselines,
+    credit,
+    data,
+    parts,
+    pool,
+    questions,
+    recipe,
+    routing,
+    rules,
+)
 from somelab.experiments.claims.claim import Claim, Test
 
 TOPICS: dict[str, tuple[Claim, ...]] = {
-    "The questions that the seeds never ask": questions.CLAIMS,
+    "Questions that the reports leave open": questions.CLAIMS,
     "Width and depth": backbone.CLAIMS,
     "The pool": pool.CLAIMS,
     "The router": routing.CLAIMS,
@@ -15,7 +27,8 @@ TOPICS: dict[str, tuple[Claim, ...]] = {
     "Adaptation": adaptation.CLAIMS,
     "The recipe": recipe.CLAIMS,
     "Keys that move by credit": credit.CLAIMS,
-    "What each part of the recipe with credit is worth": parts.CLAIMS,
+    "The contribution of each part of the recipe with credit": parts.CLAIMS,
+    "Against the usual baselines": baselines.CLAIMS,
 }
 CLAIMS: dict[str, Claim] = {claim.id: claim for claims in TOPICS.values() for claim in claims}
 
@@ -24,7 +37,9 @@ def claims_named(names: tuple[str, ...]) -> list[Claim]:
     """The claims of these names; all where none is given."""
     for name in names:
         if name not in CLAIMS:
-            raise ConfigError("claim", name, "is not in the ledger", nearest(name, CLAIMS) + " (`somelab evidence --list`)")
+            raise ConfigError(
+                "claim", name, "is not in the ledger", nearest(name, CLAIMS) + " (`somelab evidence --list`)"
+            )
     return [CLAIMS[name] for name in dict.fromkeys(names)] if names else list(CLAIMS.values())
 
 

@@ -1,35 +1,38 @@
-"""Claims about width and depth: series A of seed 001, its collapse at sixteen layers, and the three cures of study D."""
+"""Claims about width and depth: series A of report 001, its collapse at sixteen layers, and the three cures
+of study D."""
 
 from __future__ import annotations
 
 from somelab.experiments.claims.claim import Claim, Test, higher, lower
 
-SOURCE = "seed 001, series A"
+SOURCE = "report 001, series A"
 CURES = {
     "d1": "less pull in the second half (beta x 0.5)",
     "d2": "keys of the second half frozen",
     "d3": "queries grounded in the layer below (+ 0.1 x its query)",
 }
 COLLAPSE = 0.1
-"""Nats that sixteen layers have to lose against eight. The seeds lost 1.2."""
+"""Nats that sixteen layers have to lose against eight. In the reports they lost 1.2."""
 DEPTH_CAVEAT = (
-    "The seeds' number of layers, at the width of the scale; a6 is also wider than a1, which is left out here so that depth alone "
-    "differs. The published learning rate without warm-up; a million tokens are little for a deep model."
+    "The reports' number of layers, at the width of the scale; a6 is also wider than a1, which is left out "
+    "here so that depth alone differs. The published learning rate without warm-up; a million tokens are "
+    "little for a deep model."
 )
 
 
 def _collapse(*, premise: bool) -> Test:
-    says = "val_loss: depth-16 - depth-8"
-    return Test(says, "val_loss", {"depth-16": 1.0, "depth-8": -1.0}, "above", COLLAPSE, premise)
+    label = "val_loss: depth-16 - depth-8"
+    return Test(label, "val_loss", {"depth-16": 1.0, "depth-8": -1.0}, "above", COLLAPSE, premise)
 
 
 def _cure(name: str, what: str) -> Claim:
     return Claim(
         f"{name}-rescues-depth",
         f"{name.upper()}: sixteen layers are rescued by {what}",
-        "seed 001, study D, proposed there without results",
+        "report 001, study D, proposed there without results",
         (_collapse(premise=True), lower(f"depth-16-{name}", "depth-16", COLLAPSE)),
-        f"Where sixteen layers do not collapse there is nothing to rescue, and the claim stays undecided. {DEPTH_CAVEAT}",
+        "Where sixteen layers do not collapse there is nothing to rescue, and the claim stays undecided. "
+        f"{DEPTH_CAVEAT}",
     )
 
 
@@ -39,7 +42,7 @@ CLAIMS = (
         "Wider is better: increasing d_model helps (a2 against a1)",
         SOURCE,
         (lower("wide", "base"),),
-        "More width is more trained weights at equal tokens, in any model: this says nothing about SoME in particular.",
+        "More width is more trained weights at equal tokens, in any model: this is not specific to SoME.",
     ),
     Claim(
         "deeper-is-better",
@@ -70,7 +73,7 @@ CLAIMS = (
         "At sixteen layers the router collapses: it uses a tiny handful of experts for everything (a6)",
         SOURCE,
         (higher("depth-16", "depth-8", 0.05, "gini"),),
-        f"Gini is the seeds' own measure; it does not see keys that have fused. {DEPTH_CAVEAT}",
+        f"Gini is the reports' own measure; it does not detect fused keys. {DEPTH_CAVEAT}",
     ),
     *(_cure(name, what) for name, what in CURES.items()),
 )

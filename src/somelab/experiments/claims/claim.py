@@ -1,5 +1,6 @@
-"""What a claim is: a sentence of the seeds or of this project, the arms that test it, and the rule by which an interval decides.
-Nothing here is a result: verdicts are computed from run folders, in `somelab.experiments.verdict`."""
+"""What a claim is: a sentence of the reports or of this project, the arms that test it, and the rule by which
+an interval decides. Nothing here is a result: verdicts are computed from run folders, in
+`somelab.experiments.ledger.verdict`."""
 
 from __future__ import annotations
 
@@ -7,12 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from somelab.experiments.claims.shell import LedgerLength
+
 Rule = Literal["below", "above", "within", "at most", "at least"]
 
 
 @dataclass(frozen=True)
 class Test:
-    """A weighted sum of figures of arms, taken seed by seed, and what its 95 % interval has to show.
+    """A weighted sum of figures of arms, paired by seed, and what its 95 % interval has to show.
 
     With [low, high] the interval and s the smallest effect that matters:
     below     supported where high < 0 and the mean is -s or less; refuted where low > -s
@@ -22,17 +25,17 @@ class Test:
     at least  supported where low > s; refuted where high < s
     Everything else is undecided."""
 
-    says: str
+    label: str
     measure: str
     """The figure that is summed, of every arm that names no other."""
     contrast: Mapping[str, float]
-    """Weights by arm; `ARM:FIGURE` is another figure of an arm, so that one run can be compared with itself."""
+    """Weights by arm; `ARM:FIGURE` is another figure of an arm, so that a run can be compared with itself."""
     rule: Rule
     smallest: float
     premise: bool = False
-    """Whether the claim only makes sense where this holds: if not, it is undecided rather than refuted."""
+    """Whether this is a premise of the claim: if it fails, the claim is undecided rather than refuted."""
 
-    __test__ = False  # the name is right here, and no test case of pytest
+    __test__ = False  # not a test case of pytest
 
     @property
     def terms(self) -> list[tuple[str, str, float]]:
@@ -47,10 +50,13 @@ class Claim:
 
     id: str
     sentence: str
-    """As the seeds make it, or as a question that they do not ask."""
+    """As the reports state it, or an open question."""
     source: str
     tests: tuple[Test, ...]
     caveat: str = ""
+    lengths: tuple[LedgerLength, ...] = ("short",)
+    """How long its arms are trained. A claim about quality is judged at both lengths: an effect that shrinks
+    with training is speed of learning."""
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -63,18 +69,21 @@ class Claim:
         return any(figure.startswith("shift_") for test in self.tests for _, figure, _ in test.terms)
 
 
-# Nats per token: about a quarter of a percent of the loss at micro scale, and several times less than what a layer is worth.
+BOTH_LENGTHS: tuple[LedgerLength, ...] = ("short", "long")
+
+# Nats per token: about a quarter of a percent of the loss at micro scale, and several times less than the
+# gain of a layer.
 MATTERS = 0.01
 
 
-def lower(arm: str, base: str, smallest: float = MATTERS, measure: str = "val_loss", says: str = "") -> Test:
+def lower(arm: str, base: str, smallest: float = MATTERS, measure: str = "val_loss", label: str = "") -> Test:
     """The arm's measure is lower than the base's."""
-    return Test(says or f"{measure}: {arm} - {base}", measure, {arm: 1.0, base: -1.0}, "below", smallest)
+    return Test(label or f"{measure}: {arm} - {base}", measure, {arm: 1.0, base: -1.0}, "below", smallest)
 
 
-def higher(arm: str, base: str, smallest: float, measure: str = "val_loss", says: str = "") -> Test:
+def higher(arm: str, base: str, smallest: float, measure: str = "val_loss", label: str = "") -> Test:
     """The arm's measure is higher than the base's."""
-    return Test(says or f"{measure}: {arm} - {base}", measure, {arm: 1.0, base: -1.0}, "above", smallest)
+    return Test(label or f"{measure}: {arm} - {base}", measure, {arm: 1.0, base: -1.0}, "above", smallest)
 
 
 def equal(arm: str, base: str, margin: float = MATTERS, measure: str = "val_loss") -> Test:

@@ -1,4 +1,5 @@
-"""Figures for papers: every plot of a page as SVG and PNG, every table as CSV. What they show is what the page shows."""
+"""Figures for papers: every plot of a page as SVG and PNG, every table as CSV. They show the same data as the
+page."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from somelab.errors import SomelabError
-from somelab.view.schema import Page
+from somelab.view.schema.page import Page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,9 +40,11 @@ def write_figures(page: Page, folder: Path) -> dict[str, int]:
 
 
 def check_installed() -> None:
-    """Say what to install where figures cannot be drawn."""
+    """Raise with what to install if figures cannot be drawn."""
     if find_spec("matplotlib") is None:
-        raise SomelabError("--figures needs matplotlib; run `pip install 'somelab[figures]'`, or leave it out")
+        raise SomelabError(
+            "--figures needs matplotlib; run `pip install 'somelab[figures]'`, or leave it out"
+        )
 
 
 def every_figure(page: Page) -> Iterator[tuple[str, Figure]]:
@@ -52,13 +55,13 @@ def every_figure(page: Page) -> Iterator[tuple[str, Figure]]:
     from somelab.view.figures.runs import run_figures
     from somelab.view.figures.studies import study_figures
     from somelab.view.figures.sweeps import sweep_figures
-    from somelab.view.groups import is_light
+    from somelab.view.page.groups import is_light
 
     for sweep in page.sweeps:
         yield from ((f"{sweep.id}-{name}", made) for name, made in sweep_figures(sweep))
     for study in page.studies:
         yield from ((f"{study.id}-{name}", made) for name, made in study_figures(study))
-    named = [run for run in page.runs if not is_light(run)]  # the runs inside a sweep are drawn as its arms
+    named = [run for run in page.runs if not is_light(run)]  # runs of a sweep are drawn as its arms
     yield from compare_figures(page.model_copy(update={"runs": named}))
     for run in named:
         for figures_of in (run_figures, galaxy_figures, guild_figures):

@@ -1,4 +1,5 @@
-"""Figures over several runs: loss against tokens, perplexity against parameters, with intervals over seeds."""
+"""Figures over several runs: loss against tokens, perplexity against parameters, with intervals over random
+seeds."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from somelab.view.figures.style import COLUMN, MUTED, category_colour, figure, known, millions
-from somelab.view.schema import Group, Page, Run
+from somelab.view.schema.page import Group, Page, Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +30,7 @@ def group_style(place: int) -> tuple[str, object]:
 
 
 def loss_against_tokens(groups: list[Group], runs: dict[str, Run]) -> Figure:
-    """Bits per byte, the one figure that compares across tokenizers; a colour per group, a line per seed."""
+    """Bits per byte, which is comparable across tokenizers; a colour per group, a line per seed."""
     made, (axes,) = figure(COLUMN * 0.75, 3.0)
     for place, group in enumerate(groups):
         colour, dash = group_style(place)
@@ -37,7 +38,9 @@ def loss_against_tokens(groups: list[Group], runs: dict[str, Run]) -> Figure:
             measured = runs[run_id].curves.evaluation
             label = f"{group.name} ({len(group.run_ids)})" if number == 0 else None
             xs, ys = known(measured.tokens, measured.bits_per_byte)
-            axes.plot(xs, ys, color=colour, linestyle=dash, marker="o", markersize=2.5, linewidth=1.1, label=label)  # pyright: ignore[reportArgumentType]
+            axes.plot(
+                xs, ys, color=colour, linestyle=dash, marker="o", markersize=2.5, linewidth=1.1, label=label
+            )  # pyright: ignore[reportArgumentType]
     axes.set(xlabel="tokens trained on", ylabel="bits per byte", title="Validation against trained tokens")
     axes.set_xscale("log")
     millions(axes)
@@ -46,11 +49,19 @@ def loss_against_tokens(groups: list[Group], runs: dict[str, Run]) -> Figure:
 
 
 def perplexity_against_parameters(groups: list[Group], runs: dict[str, Run]) -> Figure:
-    """val_ppl against all weights (filled) and trained ones (hollow); the bar is the 95 % interval over seeds."""
+    """val_ppl against all weights (filled) and trained ones (hollow); the bar is the 95 % interval over
+    seeds."""
     made, (axes,) = figure(COLUMN * 0.75, 3.0)
     for place, group in enumerate(groups):
         found = group.figures.get("val_ppl")
-        size = next((runs[run_id].parameters for run_id in group.run_ids if run_id in runs and runs[run_id].parameters), None)
+        size = next(
+            (
+                runs[run_id].parameters
+                for run_id in group.run_ids
+                if run_id in runs and runs[run_id].parameters
+            ),
+            None,
+        )
         if found is None or found.mean is None or size is None:
             continue
         colour, _ = group_style(place)
@@ -79,6 +90,12 @@ def perplexity_against_parameters(groups: list[Group], runs: dict[str, Run]) -> 
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.legend(title="group (seeds)", title_fontsize=7.5)
     axes.text(
-        1, -0.28, "perplexities compare only within one tokenizer", transform=axes.transAxes, ha="right", color=MUTED, fontsize=7
+        1,
+        -0.28,
+        "perplexities are comparable only within one tokenizer",
+        transform=axes.transAxes,
+        ha="right",
+        color=MUTED,
+        fontsize=7,
     )
     return made

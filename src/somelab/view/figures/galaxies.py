@@ -1,4 +1,5 @@
-"""Figures of the keys: the map of each layer at three times of training, by use; and at the end by guild."""
+"""Figures of the keys: the map of each layer at three times of training, by usage; and at the end by
+guild."""
 
 from __future__ import annotations
 
@@ -9,9 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from somelab.view.figures.style import COLUMN, FAINT, MUTED, PALE, SEQUENTIAL, category_colour, figure, layer_title
-from somelab.view.packing import unpacked
-from somelab.view.schema import Galaxy, Run
+from somelab.view.figures.style import (
+    COLUMN,
+    FAINT,
+    MUTED,
+    PALE,
+    SEQUENTIAL,
+    category_colour,
+    figure,
+    layer_title,
+)
+from somelab.view.page.packing import unpacked
+from somelab.view.schema.page import Galaxy, Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +42,8 @@ def galaxy_figures(run: Run) -> Iterator[tuple[str, Figure]]:
 
 
 def galaxy_figure(run: Run, galaxies: list[Galaxy], method: str) -> Figure:
-    """Rows: the first, middle and last layer. Columns: three times, coloured by use; the end once more, by guild."""
+    """Rows: the first, middle and last layer. Columns: three times, coloured by usage; the end once more, by
+    guild."""
     places = sorted({0, len(galaxies) // 2, len(galaxies) - 1})[:MOST_LAYERS]
     with_guilds = any(galaxies[place].guild for place in places)
     columns = 4 if with_guilds else 3
@@ -58,12 +69,15 @@ def galaxy_figure(run: Run, galaxies: list[Galaxy], method: str) -> Figure:
         bar.minorticks_off()
         bar.set_label("use of the expert", color=MUTED)
         bar.outline.set_visible(False)  # pyright: ignore[reportCallIssue]
-    made.suptitle(f"{run.name}: {galaxies[0].num_experts} keys a layer, {TITLES[method]}", x=0.01, ha="left", fontsize=9)
+    made.suptitle(
+        f"{run.name}: {galaxies[0].num_experts} keys a layer, {TITLES[method]}", x=0.01, ha="left", fontsize=9
+    )
     return made
 
 
 def _middle(way: list[float]) -> int:
-    """The frame by which keys have done half of their way after the first: training moves them most at its start."""
+    """The frame by which keys have covered half of their path after the first: they move most at the
+    start."""
     if len(way) < 4:
         return len(way) // 2
     half = (way[1] + 1) / 2
@@ -71,11 +85,11 @@ def _middle(way: list[float]) -> int:
 
 
 def _by_use(axes: Axes, xy_FE2: NDArray[Any], usage_FE: NDArray[Any], frame: int) -> Any:
-    """Draw one frame; what a colour bar needs, None where nothing has been used yet."""
+    """Draw one frame; returns what a colour bar needs, or None if nothing has been used yet."""
     from matplotlib.colors import LogNorm
 
     _frame(axes, xy_FE2)
-    if frame:  # the way that each key has come
+    if frame:  # the path of each key
         trail = xy_FE2[max(0, frame - 8) : frame + 1]
         axes.plot(trail[:, :, 0], trail[:, :, 1], color=FAINT, linewidth=0.5, zorder=1)
     even = float(usage_FE[frame].mean())
@@ -84,7 +98,9 @@ def _by_use(axes: Axes, xy_FE2: NDArray[Any], usage_FE: NDArray[Any], frame: int
         axes.scatter(x_E, y_E, color=PALE, s=size, linewidths=0, zorder=2)
         return None
     relative_E = np.clip(usage_FE[frame] / even, 0.1, 10)
-    return axes.scatter(x_E, y_E, c=relative_E, s=size, cmap=SEQUENTIAL, norm=LogNorm(0.1, 10), linewidths=0, zorder=2)
+    return axes.scatter(
+        x_E, y_E, c=relative_E, s=size, cmap=SEQUENTIAL, norm=LogNorm(0.1, 10), linewidths=0, zorder=2
+    )
 
 
 def _by_guild(axes: Axes, xy_E2: NDArray[Any], galaxy: Galaxy) -> None:
@@ -96,14 +112,27 @@ def _by_guild(axes: Axes, xy_E2: NDArray[Any], galaxy: Galaxy) -> None:
         # Colours repeat after seven, shapes change then: no two of the first 56 guilds look alike.
         colour = FAINT if guild < 0 else category_colour(int(guild))
         marker = "." if guild < 0 else MARKERS[int(guild) // 7 % len(MARKERS)]
-        axes.scatter(xy_E2[of_guild, 0], xy_E2[of_guild, 1], color=colour, marker=marker, s=14, linewidths=0, alpha=0.85)
+        axes.scatter(
+            xy_E2[of_guild, 0],
+            xy_E2[of_guild, 1],
+            color=colour,
+            marker=marker,
+            s=14,
+            linewidths=0,
+            alpha=0.85,
+        )
 
 
 def _frame(axes: Axes, xy_FE2: NDArray[Any]) -> None:
     flat = xy_FE2.reshape(-1, 2)
     middle = (flat.max(axis=0) + flat.min(axis=0)) / 2
     half = 0.55 * max(float(np.ptp(flat, axis=0).max()), 1e-9)
-    axes.set(xlim=(middle[0] - half, middle[0] + half), ylim=(middle[1] - half, middle[1] + half), xticks=[], yticks=[])
+    axes.set(
+        xlim=(middle[0] - half, middle[0] + half),
+        ylim=(middle[1] - half, middle[1] + half),
+        xticks=[],
+        yticks=[],
+    )
     axes.set_box_aspect(1)
     axes.grid(visible=False)
     for side in axes.spines.values():

@@ -1,4 +1,5 @@
-"""Figures of guilds: mutual information with word classes beside its two baselines, and who answers with whom."""
+"""Figures of guilds: mutual information with word classes beside its two baselines, and co-activation of
+experts."""
 
 from __future__ import annotations
 
@@ -7,14 +8,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from somelab.view.figures.style import COLOURS, COLUMN, FAINT, INK, MUTED, figure, layer_title
-from somelab.view.packing import unpacked
-from somelab.view.schema import LayerGuilds, Run
+from somelab.view.page.packing import unpacked
+from somelab.view.schema.page import LayerGuilds, Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LABELS = {"builtin": "true word classes", "tagger": "a tagger's word classes", "lexicon": "word classes of a word list", "none": ""}
+LABELS = {
+    "builtin": "exact word classes",
+    "tagger": "a tagger's word classes",
+    "lexicon": "word classes of a word list",
+    "none": "",
+}
 
 
 def guild_figures(run: Run) -> Iterator[tuple[str, Figure]]:
@@ -26,7 +32,7 @@ def guild_figures(run: Run) -> Iterator[tuple[str, Figure]]:
 
 
 def word_classes(run: Run, layers: list[LayerGuilds]) -> Figure:
-    """Per layer: NMI with its interval, the shuffled baseline, and the range that word forms alone would reach."""
+    """Per layer: NMI with its interval, the shuffled baseline, and the range for word forms alone."""
     made, every = figure(COLUMN, 2.9, 1, 2, sharey=True)
     for axes, kind, title in (
         (every[0], "guild_nmi", "Guild of the strongest expert"),
@@ -43,10 +49,21 @@ def word_classes(run: Run, layers: list[LayerGuilds]) -> Figure:
             axes.bar(place, width, bottom=found.by_word_low, width=0.5, color=FAINT, linewidth=0, label=label)
             axes.hlines(found.by_word_mean, place - 0.25, place + 0.25, color=MUTED, linewidth=0.9)
             label = "tokens shuffled" if first else ""
-            axes.hlines(found.shuffled_mean, place - 0.25, place + 0.25, color=COLOURS[1], linewidth=1.4, label=label)
+            axes.hlines(
+                found.shuffled_mean, place - 0.25, place + 0.25, color=COLOURS[1], linewidth=1.4, label=label
+            )
             error = [[found.value - found.low], [found.high - found.value]]
             label = "measured (95 % over documents)" if first else ""
-            axes.errorbar(place, found.value, yerr=error, fmt="o", color=COLOURS[0], markersize=4.5, capsize=2.5, label=label)
+            axes.errorbar(
+                place,
+                found.value,
+                yerr=error,
+                fmt="o",
+                color=COLOURS[0],
+                markersize=4.5,
+                capsize=2.5,
+                label=label,
+            )
         axes.set_xticks(range(len(layers)), [_short(layer) for layer in layers])
         axes.set_title(title)
         axes.set_xlim(-0.5, len(layers) - 0.5)
@@ -66,7 +83,7 @@ def _short(layer: LayerGuilds) -> str:
 
 
 def coactivation(run: Run, layers: list[LayerGuilds]) -> Figure:
-    """How often two experts answer together, sorted by guild: blocks are guilds."""
+    """How often two experts are selected together, sorted by guild: blocks are guilds."""
     shown = [layer for layer in layers if layer.pair_matrix is not None]
     columns = min(4, len(shown))
     rows = math.ceil(len(shown) / columns)
@@ -75,7 +92,13 @@ def coactivation(run: Run, layers: list[LayerGuilds]) -> Figure:
         _matrix(axes, layer)
     for axes in every[len(shown) :]:
         axes.set_visible(False)
-    made.suptitle("dark: two experts always answer together; boxes: guilds", x=0.01, ha="left", fontsize=7.5, color=MUTED)
+    made.suptitle(
+        "dark: two experts are always selected together; boxes: guilds",
+        x=0.01,
+        ha="left",
+        fontsize=7.5,
+        color=MUTED,
+    )
     return made
 
 
@@ -87,7 +110,9 @@ def _matrix(axes: Axes, layer: LayerGuilds) -> None:
     start = 0
     for guild in layer.guilds:
         size = len(guild.experts)
-        axes.add_patch(Rectangle((start - 0.5, start - 0.5), size, size, fill=False, edgecolor=COLOURS[1], linewidth=0.8))
+        axes.add_patch(
+            Rectangle((start - 0.5, start - 0.5), size, size, fill=False, edgecolor=COLOURS[1], linewidth=0.8)
+        )
         start += size
     axes.set(xticks=[], yticks=[])
     number = len(layer.guilds)

@@ -1,4 +1,4 @@
-"""Figures of one run: loss, balance, use of experts."""
+"""Figures of one run: loss, balance, usage of experts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,19 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from somelab.view.figures.style import ALARM, COLOURS, COLUMN, MUTED, PALE, figure, known, layer_colours, layer_title, millions
-from somelab.view.schema import MeasureInfo, Run, Series
+from somelab.view.figures.style import (
+    ALARM,
+    COLOURS,
+    COLUMN,
+    MUTED,
+    PALE,
+    figure,
+    known,
+    layer_colours,
+    layer_title,
+    millions,
+)
+from somelab.view.schema.page import MeasureInfo, Run, Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +57,9 @@ def loss(run: Run) -> Figure:
     made, (left, right) = figure(COLUMN, 2.6, 1, 2)
     train = run.curves.train
     xs, ys = known(train.tokens, train.loss)
-    padded = any(setting.field == "data.padding_in_loss" and setting.value == "true" for setting in run.config)
+    padded = any(
+        setting.field == "data.padding_in_loss" and setting.value == "true" for setting in run.config
+    )
     left.plot(xs, ys, color=PALE, linewidth=0.8, label="training, padding counted" if padded else "training")
     _measured(left, run, "val_loss", COLOURS[0], "validation")
     left.set(xlabel="tokens trained on", ylabel="nats per token", title="Loss")
@@ -61,19 +74,26 @@ def loss(run: Run) -> Figure:
 
 
 def _measured(axes: Axes, run: Run, name: str, colour: str, label: str) -> None:
-    """An evaluation curve. The one at the end reads all of the text, those on the way a part: it stands apart and is not joined."""
+    """An evaluation curve. The one at the end uses all of the text, the others a part of it: it is drawn as a
+    separate point."""
     xs, ys = known(run.curves.evaluation.tokens, getattr(run.curves.evaluation, name))
     apart = 1 if run.status == "finished" and len(xs) > 1 else 0
     joined = len(xs) - apart
     axes.plot(xs[:joined], ys[:joined], color=colour, marker="o", markersize=3, label=label)
     if apart:
         axes.plot(
-            xs[joined:], ys[joined:], "D", color=colour, markerfacecolor="white", markersize=4.5, label="whole validation text"
+            xs[joined:],
+            ys[joined:],
+            "D",
+            color=colour,
+            markerfacecolor="white",
+            markersize=4.5,
+            label="whole validation text",
         )
 
 
 def balance(run: Run) -> Figure:
-    """A small plot per measure, a line per layer, red beyond the line of collapse."""
+    """A small plot per measure, a line per layer, red beyond the threshold of collapse."""
     assert run.balance is not None
     info = {measure.name: measure for measure in run.balance.info}
     shown: list[tuple[str, Series]] = []
@@ -83,7 +103,10 @@ def balance(run: Run) -> Figure:
             if values and any(value is not None for layer in values for value in layer):
                 shown.append((name, series))
                 break
-    if any(name == "respawns" and not any(value for layer in series.measures[name] for value in layer) for name, series in shown):
+    if any(
+        name == "respawns" and not any(value for layer in series.measures[name] for value in layer)
+        for name, series in shown
+    ):
         shown = [(name, series) for name, series in shown if name != "respawns"]
     columns = 3
     rows = math.ceil(len(shown) / columns)
@@ -109,14 +132,15 @@ def _decorate(axes: Axes, measure: MeasureInfo, run: Run) -> None:
         axes.set_yscale("log")
     elif measure.least is not None and measure.name not in NARROW:
         bottom, top = axes.get_ylim()
-        axes.set_ylim(bottom=min(bottom, measure.least - 0.02 * (top - measure.least)))  # a line along the least stays visible
+        # A line along the least stays visible.
+        axes.set_ylim(bottom=min(bottom, measure.least - 0.02 * (top - measure.least)))
     line = run.balance.lines.get(measure.name)
     if line is None:
         return
     bottom, top = axes.get_ylim()
     if measure.name == "dead_share":
         top = max(top, line.value)
-    # A line far from all data would flatten them; it is drawn where it is near.
+    # A threshold far from all data would flatten them; it is drawn only if near.
     if line.side == "above" and line.value < top + 0.5 * (top - bottom):
         top = max(top, line.value + 0.08 * (top - bottom))
         axes.axhspan(line.value, top, color=ALARM, alpha=0.08, linewidth=0)
@@ -129,7 +153,8 @@ def _decorate(axes: Axes, measure: MeasureInfo, run: Run) -> None:
 
 
 def usage(run: Run) -> Figure:
-    """Use of every expert on a log scale, the busiest first, a plot per layer; the line is the same by gate mass."""
+    """Usage of every expert on a log scale, the most used first, a plot per layer; the line is the same by
+    gate mass."""
     assert run.balance is not None
     layers = run.balance.usage
     columns = min(4, len(layers))
@@ -143,7 +168,7 @@ def usage(run: Run) -> Figure:
         order = sorted(range(len(use.count)), key=lambda expert: -(use.count[expert] or 0))
         heights = [max(use.count[expert] or 0.0, floor) for expert in order]
         axes.bar(range(len(order)), heights, width=1.0, color=colours[layer], linewidth=0)
-        # Gate mass sums to 1 over a token's K experts; times K it stands beside the choices.
+        # Gate mass sums to 1 over a token's K experts; times K it is comparable with the selections.
         mass = [max((use.mass[expert] or 0.0) * run.top_k, floor) for expert in order]
         axes.plot(range(len(order)), mass, color=ALARM, linewidth=0.9)
         total = sum(use.count[expert] or 0 for expert in order)
@@ -157,5 +182,11 @@ def usage(run: Run) -> Figure:
         axes.set_ylabel("choices per step")
     for axes in every[len(layers) :]:
         axes.set_visible(False)
-    made.suptitle("bars: choices; red: gate mass times K; dashed: even use", x=0.01, ha="left", fontsize=7.5, color=MUTED)
+    made.suptitle(
+        "bars: selections; red: gate mass times K; dashed: uniform usage",
+        x=0.01,
+        ha="left",
+        fontsize=7.5,
+        color=MUTED,
+    )
     return made

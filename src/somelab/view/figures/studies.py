@@ -1,4 +1,5 @@
-"""Figures of a study of continual learning: its measures as forest plots, the matrices of losses, the loss along the stream."""
+"""Figures of a study of continual learning: its measures as forest plots, the matrices of losses, the loss
+along the stream."""
 
 from __future__ import annotations
 
@@ -8,20 +9,26 @@ from typing import TYPE_CHECKING
 
 from somelab.view.figures.style import COLUMN, MUTED, SEQUENTIAL, figure, millions
 from somelab.view.figures.sweeps import draw_band, forest
-from somelab.view.schema_results import Study
+from somelab.view.schema.results import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 def study_figures(study: Study) -> Iterator[tuple[str, Figure]]:
-    """Name and figure of each plot; none of a study that could not be read."""
+    """Name and figure of each plot; none for a study that could not be read."""
     if not study.learners:
         return
     for measure in study.measures:
-        rows = {learner.name: (place, learner.figures[measure.name]) for place, learner in enumerate(study.learners)}
+        rows = {
+            learner.name: (place, learner.figures[measure.name])
+            for place, learner in enumerate(study.learners)
+        }
         around_zero = not measure.name.endswith("loss")
-        yield f"forest-{measure.name}", forest(rows, f"{study.name}: {measure.title}", "nats per token", difference=around_zero)
+        yield (
+            f"forest-{measure.name}",
+            forest(rows, f"{study.name}: {measure.title}", "nats per token", difference=around_zero),
+        )
     yield "matrices", matrices(study)
     yield "online", online(study)
 
@@ -47,7 +54,9 @@ def matrices(study: Study) -> Figure:
                 ink = "black" if is_light else "white"
                 axes.text(j, i, f"{loss:.2f}", ha="center", va="center", fontsize=7, color=ink)
                 if i == j:
-                    axes.add_patch(Rectangle((j - 0.47, i - 0.47), 0.94, 0.94, fill=False, edgecolor=ink, linewidth=1.2))
+                    axes.add_patch(
+                        Rectangle((j - 0.47, i - 0.47), 0.94, 0.94, fill=False, edgecolor=ink, linewidth=1.2)
+                    )
         axes.set_title(learner.name)
         axes.set_xticks(range(size), study.experiences)
         axes.set_yticks(range(len(study.rows)), study.rows)
@@ -55,7 +64,13 @@ def matrices(study: Study) -> Figure:
         axes.grid(visible=False)
     for axes in every[len(study.learners) :]:
         axes.set_visible(False)
-    made.suptitle("loss on the column's experience after the row's, nats per token", x=0.01, ha="left", fontsize=7.5, color=MUTED)
+    made.suptitle(
+        "loss on the column's experience after the row's, nats per token",
+        x=0.01,
+        ha="left",
+        fontsize=7.5,
+        color=MUTED,
+    )
     return made
 
 
@@ -69,7 +84,9 @@ def online(study: Study) -> Figure:
         start = number * study.tokens_per_experience
         if number:
             axes.axvline(start, color=MUTED, linewidth=0.7, linestyle=":")
-        axes.annotate(name, (start, top), (3, 0), textcoords="offset points", va="bottom", fontsize=7, color=MUTED)
+        axes.annotate(
+            name, (start, top), (3, 0), textcoords="offset points", va="bottom", fontsize=7, color=MUTED
+        )
     axes.set_xlim(0, len(study.learned) * study.tokens_per_experience)
     axes.set(xlabel="tokens of the stream", ylabel="online loss, nats")
     millions(axes)

@@ -1,5 +1,5 @@
-"""How figures look: one size of type, thin axes, colours that the colour-blind tell apart, light ground.
-matplotlib is used without a screen and without its global state."""
+"""How figures look: one size of type, thin axes, colour-blind-safe colours, light background. matplotlib is
+used without a screen and without its global state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's palette, black last and yellow left out: it does not show on white.
+# Okabe and Ito's palette, black last and yellow left out: it is not visible on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 INK, MUTED, PALE, FAINT, ALARM = "#1F2933", "#61707F", "#9FB3C8", "#D5DBE1", "#B42318"
 SEQUENTIAL = "viridis"
@@ -54,14 +54,16 @@ SETTINGS: dict[str, Any] = {
 
 @contextmanager
 def styled() -> Generator[None]:
-    """The house style, and what was set before restored behind it."""
+    """The style of all figures, as a context."""
     import matplotlib as mpl
 
     with mpl.rc_context(cast(Any, SETTINGS)):
         yield
 
 
-def figure(width: float, height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, list[Axes]]:
+def figure(
+    width: float, height: float, rows: int = 1, columns: int = 1, **options: Any
+) -> tuple[Figure, list[Axes]]:
     """An empty figure and its axes row by row. It needs no screen and no global state."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -81,7 +83,7 @@ def rendered(made: Figure, kind: str) -> bytes:
 
 
 def layer_colours(number: int) -> list[Any]:
-    """From the first layer to the last, in an order that reads as an order."""
+    """Colours from the first layer to the last, in a perceptual order."""
     from matplotlib import colormaps
 
     return [colormaps["cividis"](0.05 + 0.78 * place / max(1, number - 1)) for place in range(number)]

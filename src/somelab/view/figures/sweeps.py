@@ -1,4 +1,5 @@
-"""Figures of a sweep: a forest plot of every measure, of the differences from the base, and the curves of the arms."""
+"""Figures of a sweep: a forest plot of every measure, of the differences from the base, the curves of the
+arms, and their searches."""
 
 from __future__ import annotations
 
@@ -7,31 +8,47 @@ from typing import TYPE_CHECKING, cast
 
 from somelab.view.figures.compare import group_style
 from somelab.view.figures.style import COLUMN, MUTED, category_colour, figure, known, millions
-from somelab.view.schema_parts import Interval
-from somelab.view.schema_results import Arm, Band, Sweep
+from somelab.view.figures.tuning import tuning_figure
+from somelab.view.schema.parts import Interval
+from somelab.view.schema.results import Arm, Band, Sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DRAWN = ("val_loss", "bits_per_byte", "seed_ppl", "gini", "num_combinations", "crowding")
-CURVES = {"val_loss": "validation loss, nats", "bits_per_byte": "bits per byte", "loss": "training loss, nats"}
+DRAWN = ("val_loss", "bits_per_byte", "ppl_with_padding", "gini", "num_combinations", "crowding")
+CURVES = {
+    "val_loss": "validation loss, nats",
+    "bits_per_byte": "bits per byte",
+    "loss": "training loss, nats",
+}
 REACH = 1.5
-"""How far beyond the seeds an interval may stretch the axis, in widths of what the seeds span: as on the page."""
+"""How far beyond the values of the seeds an interval may extend the axis, in units of their range: as on the
+page."""
 
 
 def sweep_figures(sweep: Sweep) -> Iterator[tuple[str, Figure]]:
     """Name and figure of each plot that the sweep has data for."""
     for measure in sweep.measures:
         if measure.name in DRAWN:
-            for kind, rows in (("", _figures(sweep.arms, measure.name)), ("-difference", _differences(sweep.arms, measure.name))):
+            for kind, rows in (
+                ("", _figures(sweep.arms, measure.name)),
+                ("-difference", _differences(sweep.arms, measure.name)),
+            ):
                 if rows:
                     title = f"{sweep.name}: {measure.title}" + (", difference from the base" if kind else "")
-                    yield f"forest-{measure.name}{kind}", forest(rows, title, measure.title, difference=bool(kind))
+                    yield (
+                        f"forest-{measure.name}{kind}",
+                        forest(rows, title, measure.title, difference=bool(kind)),
+                    )
     for name, label in CURVES.items():
-        bands = {arm.name: (place, arm.curves[name]) for place, arm in enumerate(sweep.arms) if name in arm.curves}
+        bands = {
+            arm.name: (place, arm.curves[name]) for place, arm in enumerate(sweep.arms) if name in arm.curves
+        }
         if bands:
             yield f"curve-{name}", curves(bands, sweep.name, label)
+    if sweep.tuning is not None:
+        yield "tuning", tuning_figure(sweep.tuning, f"{sweep.name}: loss against {sweep.tuning.x_label}")
 
 
 Rows = Mapping[str, tuple[int, Interval]]
@@ -44,7 +61,9 @@ def _figures(arms: Sequence[Arm], name: str) -> Rows:
 
 def _differences(arms: Sequence[Arm], name: str) -> Rows:
     return {
-        f"{arm.name} \u2212 {arm.base}": (place, arm.differences[name]) for place, arm in enumerate(arms) if name in arm.differences
+        f"{arm.name} \u2212 {arm.base}": (place, arm.differences[name])
+        for place, arm in enumerate(arms)
+        if name in arm.differences
     }
 
 
@@ -56,7 +75,14 @@ def forest(rows: Rows, title: str, label: str, *, difference: bool = False) -> F
         if found.mean is None:
             continue
         if found.low is not None and found.high is not None:
-            axes.plot([found.low, found.high], [row, row], color=colour, linewidth=3.5, alpha=0.3, solid_capstyle="round")
+            axes.plot(
+                [found.low, found.high],
+                [row, row],
+                color=colour,
+                linewidth=3.5,
+                alpha=0.3,
+                solid_capstyle="round",
+            )
         if len(found.values) > 1:
             points, _ = known(found.values, found.values)
             axes.plot(points, [row + 0.24] * len(points), "o", color=colour, markersize=2)
@@ -76,9 +102,9 @@ def _span(intervals: Sequence[Interval], *, difference: bool) -> tuple[float, fl
     points = [value for found in intervals for value in (found.mean, *found.values) if value is not None]
     points += [0.0] if difference else []
     least, most = min(points), max(points)
-    room = REACH * (most - least) or 0.05 * abs(most) or 0.05
-    low = min([least, *(max(found.low, least - room) for found in intervals if found.low is not None)])
-    high = max([most, *(min(found.high, most + room) for found in intervals if found.high is not None)])
+    margin = REACH * (most - least) or 0.05 * abs(most) or 0.05
+    low = min([least, *(max(found.low, least - margin) for found in intervals if found.low is not None)])
+    high = max([most, *(min(found.high, most + margin) for found in intervals if found.high is not None)])
     edge = 0.04 * (high - low) or 0.02 * abs(high) or 0.02
     return low - edge, high + edge
 

@@ -1,5 +1,5 @@
-"""The tables of a page as CSV: figures of runs and groups, layers, guilds, mutual information, curves, published figures; arms of
-sweeps, learners and matrices of studies."""
+"""The tables of a page as CSV: figures of runs and groups, layers, guilds, mutual information, curves,
+published figures; arms and searches of sweeps, learners and matrices of studies."""
 
 from __future__ import annotations
 
@@ -8,24 +8,46 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from somelab.view.groups import is_light
-from somelab.view.schema import Final, MutualInformation, Page, Run
-from somelab.view.schema_parts import Interval
-from somelab.view.schema_results import Band, Study, Sweep
+from somelab.view.page.groups import is_light
+from somelab.view.schema.page import Final, MutualInformation, Page, Run
+from somelab.view.schema.parts import Interval
+from somelab.view.schema.results import Band, Study, Sweep, ValueChart
 
 
 def page_tables(page: Page) -> Iterator[tuple[str, str]]:
     """Name and content of each table."""
     yield "runs", _csv(RUN_COLUMNS, (_run_row(run) for run in page.runs))
     groups = (
-        [group.name, len(group.run_ids), " ".join(map(str, group.seeds)), name, found.mean, found.low, found.high, found.num]
+        [
+            group.name,
+            len(group.run_ids),
+            " ".join(map(str, group.seeds)),
+            name,
+            found.mean,
+            found.low,
+            found.high,
+            found.num,
+        ]
         for group in page.groups
         for name, found in group.figures.items()
     )
     yield "groups", _csv(("group", "runs", "seeds", "figure", "mean", "low", "high", "num"), groups)
     if page.published:
-        columns = ("preset", "epoch", "train_loss", "val_loss", "val_ppl", "seed_ppl", "gini", "entropy_bits")
-        rows = ([row.preset, *(getattr(epoch, name) for name in columns[1:])] for row in page.published for epoch in row.epochs)
+        columns = (
+            "preset",
+            "epoch",
+            "train_loss",
+            "val_loss",
+            "val_ppl",
+            "ppl_with_padding",
+            "gini",
+            "entropy_bits",
+        )
+        rows = (
+            [row.preset, *(getattr(epoch, name) for name in columns[1:])]
+            for row in page.published
+            for epoch in row.epochs
+        )
         yield "published", _csv(columns, rows)
     for run in page.runs:
         if not is_light(run):
@@ -33,17 +55,34 @@ def page_tables(page: Page) -> Iterator[tuple[str, str]]:
     for sweep in page.sweeps:
         yield f"{sweep.id}-arms", _csv(("arm", "base", *INTERVAL_COLUMNS), _arm_rows(sweep))
         yield f"{sweep.id}-curves", _csv(("arm", "curve", *Band.model_fields), _curve_rows(sweep))
+        if sweep.tuning is not None:
+            columns = ("arm", "setting", "value", "loss", "ended", "chosen")
+            yield f"{sweep.id}-tuning", _csv(columns, _tuning_rows(sweep.tuning))
     for study in page.studies:
         yield f"{study.id}-learners", _csv(("learner", "trained", *INTERVAL_COLUMNS), _learner_rows(study))
         yield f"{study.id}-matrix", _csv(("learner", "after", *study.experiences), _matrix_rows(study))
         yield f"{study.id}-online", _csv(("learner", *Band.model_fields), _online_rows(study))
 
 
-RUN_COLUMNS = ("id", "name", "status", "preset", "scale", "seed", "total", "trainable", "active", *Final.model_fields, "verdict")
+RUN_COLUMNS = (
+    "id",
+    "name",
+    "status",
+    "preset",
+    "scale",
+    "seed",
+    "total",
+    "trainable",
+    "active",
+    *Final.model_fields,
+    "verdict",
+)
 
 
 def _run_row(run: Run) -> list[Any]:
-    size = [getattr(run.parameters, name) if run.parameters else None for name in ("total", "trainable", "active")]
+    size = [
+        getattr(run.parameters, name) if run.parameters else None for name in ("total", "trainable", "active")
+    ]
     figures = [getattr(run.final, name) if run.final else None for name in Final.model_fields]
     return [run.id, run.name, run.status, run.preset, run.scale, run.seed, *size, *figures, run.verdict]
 
@@ -51,7 +90,7 @@ def _run_row(run: Run) -> list[Any]:
 def _run_tables(run: Run) -> Iterator[tuple[str, str]]:
     measured = run.curves.evaluation
     if measured.step:
-        names = ("step", "tokens", "val_loss", "val_ppl", "bits_per_byte", "seed_ppl")
+        names = ("step", "tokens", "val_loss", "val_ppl", "bits_per_byte", "ppl_with_padding")
         yield "evaluations", _csv(names, zip(*(getattr(measured, name) for name in names), strict=True))
     if run.curves.train.step:
         names = ("step", "tokens", "loss", "learning_rate", "grad_norm")
@@ -73,7 +112,14 @@ def _guild_rows(run: Run) -> Iterator[list[Any]]:
     for layer in run.guilds or ():
         for guild in layer.guilds:
             words = " ".join(use.word for use in guild.words)
-            yield [layer.layer, guild.id, " ".join(map(str, guild.experts)), guild.share, guild.word_class, words]
+            yield [
+                layer.layer,
+                guild.id,
+                " ".join(map(str, guild.experts)),
+                guild.share,
+                guild.word_class,
+                words,
+            ]
 
 
 def _information_rows(run: Run, fields: Sequence[str]) -> Iterator[list[Any]]:
@@ -93,14 +139,26 @@ def _interval_cells(name: str, kind: str, found: Interval) -> list[Any]:
 def _arm_rows(sweep: Sweep) -> Iterator[list[Any]]:
     for arm in sweep.arms:
         for kind, figures in (("measured", arm.figures), ("difference", arm.differences)):
-            yield from ([arm.name, arm.base, *_interval_cells(name, kind, found)] for name, found in figures.items())
-        yield from ([arm.name, arm.base, name, "published", value, None, None, None, ""] for name, value in arm.published.items())
+            yield from (
+                [arm.name, arm.base, *_interval_cells(name, kind, found)] for name, found in figures.items()
+            )
+        yield from (
+            [arm.name, arm.base, name, "published", value, None, None, None, ""]
+            for name, value in arm.published.items()
+        )
 
 
 def _curve_rows(sweep: Sweep) -> Iterator[list[Any]]:
     for arm in sweep.arms:
         for name, band in arm.curves.items():
             yield from ([arm.name, name, *cells] for cells in _band_rows(band))
+
+
+def _tuning_rows(chart: ValueChart) -> Iterator[list[Any]]:
+    for line in chart.lines:
+        for point in line.points:
+            value = chart.labels[int(point.x)] if chart.labels else point.x
+            yield [line.name, chart.x_label, value, point.y, point.ended, point.x == line.chosen]
 
 
 def _band_rows(band: Band) -> Iterator[tuple[Any, ...]]:
@@ -115,7 +173,9 @@ def _learner_rows(study: Study) -> Iterator[list[Any]]:
 
 def _matrix_rows(study: Study) -> Iterator[list[Any]]:
     for learner in study.learners:
-        yield from ([learner.name, after, *losses] for after, losses in zip(study.rows, learner.matrix, strict=True))
+        yield from (
+            [learner.name, after, *losses] for after, losses in zip(study.rows, learner.matrix, strict=True)
+        )
 
 
 def _online_rows(study: Study) -> Iterator[list[Any]]:
@@ -132,5 +192,6 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _safe(value: Any) -> Any:
-    """Text that a spreadsheet would take for a formula gets a quote before it: words come from data, which anyone may write."""
+    """Text that a spreadsheet would take for a formula gets a quote before it: words come from untrusted
+    data."""
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value

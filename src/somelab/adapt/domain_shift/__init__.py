@@ -1,0 +1,1 @@
+"""The gain of adaptation on text of another kind, compared with noise, fine-tuning and caches."""

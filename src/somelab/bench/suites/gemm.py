@@ -1,0 +1,51 @@
+"""The machine's GEMM peak: large square products into a preallocated buffer. Shares of the peak refer to it.
+The best product of a run counts."""
+
+from __future__ import annotations
+
+import torch
+
+from somelab.bench.measuring import Contender, Timing
+from somelab.bench.results import Row
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+SIZES = (1024, 2048)
+QUICK_SIZES = (128,)
+
+
+def gemm_contenders(quick: bool) -> list[Contender]:
+    """A contender for each type and size, to be timed among all others."""
+    sizes = QUICK_SIZES if quick else SIZES
+    return [_product(name, size) for name in DTYPES for size in sizes]
+
+
+def _product(name: str, size: int) -> Contender:
+    rng = torch.Generator().manual_seed(size)
+    left, right = (torch.randn(size, size, generator=rng).to(DTYPES[name]) for _ in range(2))
+    out = torch.empty(size, size, dtype=DTYPES[name])
+    return Contender(f"product {name} {size}", lambda: torch.mm(left, right, out=out))
+
+
+def peaks(timings: list[dict[str, Timing]]) -> dict[str, float]:
+    """GFLOP/s of the best product of each type over several measurements."""
+    best = dict[str, float]()
+    for measured in timings:
+        for contender, timing in measured.items():
+            if contender.startswith("product "):
+                _, name, size = contender.split()
+                best[name] = max(best.get(name, 0.0), 2 * int(size) ** 3 / timing.best / 1e9)
+    return best
+
+
+def peak_rows(peak: dict[str, float]) -> list[Row]:
+    return [
+        Row(
+            "square products",
+            f"GEMM peak {name}",
+            "machine",
+            speed,
+            unit="GFLOP/s",
+            note="the best of all in this run",
+        )
+        for name, speed in peak.items()
+    ]

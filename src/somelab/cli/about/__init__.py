@@ -1,0 +1,1 @@
+"""Verbs about settings and this machine."""

@@ -1,0 +1,1 @@
+"""Verbs that make and use models."""

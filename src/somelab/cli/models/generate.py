@@ -1,0 +1,123 @@
+"""somelab generate: text from a trained run, and optionally the experts of each token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+if TYPE_CHECKING:
+    from somelab.model.generate import Trace
+    from somelab.runs.trained import TrainedModel
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Continue a prompt with a trained run."""
+
+    run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """The run folder."""
+    prompt: str = "Once upon a time"
+    """The text to continue."""
+    max_new_tokens: int = 100
+    """Tokens to generate at most; a text may end before."""
+    temperature: float = 0.8
+    """Sampling temperature; 0 takes the likeliest token."""
+    top_k: Annotated[int | None, tyro.conf.arg(metavar="K")] = 40
+    """Draw from this many likeliest tokens."""
+    top_p: Annotated[float | None, tyro.conf.arg(metavar="P", help_behavior_hint="")] = None
+    """Draw from the fewest likeliest tokens that reach this share."""
+    seed: int = 0
+    """Random seed of the sampling."""
+    checkpoint: str = "last"
+    """Which checkpoint: last or best."""
+    trace: bool = False
+    """Show the experts of every token."""
+    layers: str | None = None
+    """Which layers the trace shows, e.g. 0,2,5. Without it: the first, the middle and the last."""
+    json: bool = False
+    """Print JSON."""
+
+
+def run(arguments: Arguments) -> None:
+    from somelab.cli.terminal import console, print_json
+    from somelab.data.tokenizer import END_OF_TEXT_ID
+    from somelab.errors import ConfigError
+    from somelab.model.generate import generate
+    from somelab.runs import RunFolder
+    from somelab.runs.trained import load_trained
+    from somelab.training.machine.process import prepare_process
+
+    prepare_process()
+    trained = load_trained(RunFolder.open(arguments.run), arguments.checkpoint)
+    prompt = trained.tokenizer.encode(arguments.prompt)
+    if not prompt:
+        raise ConfigError("--prompt", arguments.prompt, "is empty", "give at least one character")
+    layers = shown_layers(trained, arguments.layers)
+    made = generate(
+        trained.model,
+        prompt,
+        max_new_tokens=arguments.max_new_tokens,
+        temperature=arguments.temperature,
+        top_k=arguments.top_k,
+        top_p=arguments.top_p,
+        seed=arguments.seed,
+        stop_token=END_OF_TEXT_ID,
+        trace=arguments.trace,
+    )
+    (tokens,) = made.tokens
+    text = trained.tokenizer.decode([token for token in tokens if token != END_OF_TEXT_ID])
+    trace = made.traces[0] if made.traces else None
+    if arguments.json:
+        record: dict[str, Any] = {"prompt": arguments.prompt, "text": text, "tokens": tokens}
+        if trace is not None:
+            record["trace"] = [
+                {
+                    "token": trained.tokenizer.decode([token], special=True),
+                    "experts": trace.experts_NLK[i].tolist(),
+                    "gates": trace.gates_NLK[i].tolist(),
+                }
+                for i, token in enumerate(tokens[: trace.experts_NLK.shape[0]])
+            ]
+        print_json(record)
+        return
+    out = console()
+    out.print(text, soft_wrap=True)
+    if trace is not None:
+        print_trace(trained, tokens, trace, layers)
+
+
+def shown_layers(trained: TrainedModel, wanted: str | None) -> tuple[int, ...]:
+    from somelab.errors import ConfigError
+
+    num_layers = trained.config.model.num_layers
+    if wanted is None:
+        return tuple(dict.fromkeys((0, num_layers // 2, num_layers - 1)))
+    known = {str(layer): layer for layer in range(num_layers)}
+    names = [name.strip() for name in wanted.split(",")]
+    if any(name not in known for name in names):
+        raise ConfigError(
+            "--layers", wanted, f"the model has layers 0 to {num_layers - 1}", "choose among them, e.g. 0,1"
+        )
+    return tuple(known[name] for name in names)
+
+
+def print_trace(trained: TrainedModel, tokens: list[int], trace: Trace, layers: tuple[int, ...]) -> None:
+    """A row per token: its K experts in each of the layers, the strongest first."""
+    from somelab.cli.terminal import console, table
+
+    shown = table("token", *(f"layer {layer}" for layer in layers))
+    for position, token in enumerate(tokens[: trace.experts_NLK.shape[0]]):
+        cells: list[str] = []
+        for layer in layers:
+            experts, gates = (
+                trace.experts_NLK[position, layer].tolist(),
+                trace.gates_NLK[position, layer].tolist(),
+            )
+            cells.append(
+                "  ".join(f"{expert:>3} {gate:.2f}" for expert, gate in zip(experts, gates, strict=True))
+            )
+        shown.add_row(repr(trained.tokenizer.decode([token], special=True))[1:-1], *cells)
+    console().print(shown)

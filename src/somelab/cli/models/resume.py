@@ -1,0 +1,37 @@
+"""somelab resume: continue a run from its checkpoint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Continue a run that was stopped or killed. Ctrl-C stops it again, as it does `train`."""
+
+    run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
+    """The run folder."""
+    checkpoint: str = "last"
+    """Which checkpoint to continue from: last or best."""
+    rule: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")] = ()
+    """The file of a user-defined rule that the run was begun with; may be given several times."""
+    callback: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")] = ()
+    """A Python file with a callback of your own (`somelab.Callback`); may be given several times."""
+
+
+def run(arguments: Arguments) -> int:
+    from somelab.cli.summary import conclude, progress_printer
+    from somelab.training.machine.process import prepare_process
+    from somelab.training.session import go_on
+    from somelab.training.user_files import callbacks_in, rules_in
+
+    prepare_process()
+    rules, callbacks = rules_in(*arguments.rule), callbacks_in(*arguments.callback)
+    folder, outcome = go_on(
+        arguments.run, arguments.checkpoint, progress_printer(), callbacks=callbacks, rules=rules
+    )
+    return conclude(folder, outcome)

@@ -1,0 +1,118 @@
+"""somelab serve: the page about runs, live, on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from somelab.errors import ConfigError, SomelabError
+
+if TYPE_CHECKING:
+    from somelab.view.page.heavy import Options
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Show runs in a browser while they train: curves that grow, key maps, guilds, traces of prompts that you
+    type. Other machines see it only with --host, and then only with a token."""
+
+    runs: Annotated[
+        tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUNS ...", help_behavior_hint="")
+    ] = ()
+    """Folders of runs, sweeps and continual studies, or folders that hold some. Without any: the folder
+    `runs`."""
+    host: str = LOOPBACK
+    """The address to listen at; 0.0.0.0 for all of this machine's."""
+    port: int = 8321
+    """The port; 0 takes any free one."""
+    token: Annotated[str | None, tyro.conf.arg(metavar="TOKEN", help_behavior_hint="")] = None
+    """The access token. Beyond loopback one is always required: without this, a random one is used."""
+    maps: Annotated[str, tyro.conf.arg(metavar="LIST")] = "pca,tsne,umap"
+    """Which maps of the keys; runs in progress get pca alone."""
+    tokens: Annotated[int, tyro.conf.arg(metavar="N")] = 20_000
+    """Tokens of its own validation text that a model reads for words and guilds; 0: no text outside the run
+    folder is read."""
+    open: bool = False
+    """Open the page in the browser."""
+
+
+def run(arguments: Arguments) -> None:
+    from importlib.util import find_spec
+
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise SomelabError("`somelab serve` needs fastapi and uvicorn; pip install 'somelab[view]'")
+    if not 0 <= arguments.port <= 65535:
+        raise ConfigError("--port", arguments.port, "is not a port", "choose 0 to 65535")
+    if arguments.token is not None and not (
+        arguments.token.isascii() and arguments.token.isalnum() and len(arguments.token) >= 8
+    ):
+        raise ConfigError(
+            "--token",
+            arguments.token,
+            "is short or has odd characters",
+            "choose 8 or more letters and digits",
+        )
+    if arguments.tokens < 0:
+        raise ConfigError("--tokens", arguments.tokens, "is less than 0", "choose 0 or more")
+    from somelab.analysis.maps import parse_methods
+    from somelab.view.page.heavy import Options
+
+    options = Options(maps=parse_methods(arguments.maps), tokens=arguments.tokens)
+    roots = arguments.runs or (Path("runs"),)
+    if arguments.runs and (missing := [root for root in roots if not root.is_dir()]):
+        raise SomelabError(f"{missing[0]}: there is no such folder; name a run, or a folder of runs")
+    serve(roots, options, arguments)
+
+
+def serve(roots: tuple[Path, ...], options: Options, arguments: Arguments) -> None:
+    """Listen until interrupted."""
+    import secrets
+    import webbrowser
+
+    import uvicorn
+
+    from somelab.view.live.guard import is_loopback
+    from somelab.view.live.server import make_app
+
+    token = arguments.token
+    if token is None and not is_loopback(arguments.host):
+        token = secrets.token_hex(16)
+    app = make_app(roots, options, host=arguments.host, token=token)
+    listening = bound(arguments.host, arguments.port)
+    address = address_of(arguments.host, listening.getsockname()[1], token)
+    print(f"somelab serves {', '.join(str(root) for root in roots)} at {address}", flush=True)
+    print("Ctrl-C ends it.", flush=True)
+    if arguments.open:
+        webbrowser.open(address)
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, server_header=False
+    )
+    with listening, contextlib.suppress(KeyboardInterrupt):  # the usual way to end
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A listening socket, or a one-line error."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        made = socket.socket(family, socket.SOCK_STREAM)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+    except OSError as error:
+        raise SomelabError(
+            f"cannot listen at {host}:{port}: {error.strerror or error}; choose another --port, or 0 for any"
+        ) from None
+    return made
+
+
+def address_of(host: str, port: int, token: str | None) -> str:
+    """The URL to open. For all addresses (0.0.0.0) the machine's name is used."""
+    shown = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")

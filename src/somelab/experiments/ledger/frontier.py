@@ -1,0 +1,150 @@
+"""The frontier: every kind of feed-forward block, by its loss and its cost.
+
+Each block runs at its own best learning rate, with the same tokens in the same decoder. Costs: trained
+weights, forward FLOPs of a token, bytes of a checkpoint, and time of a step. Times are ratios to the decoder
+without a feed-forward block, measured in one process, interleaved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Literal
+
+from somelab.analysis.intervals import Interval, interval
+from somelab.config import Config
+from somelab.experiments.claims.arms import ARMS
+from somelab.experiments.claims.shell import LedgerScale
+from somelab.experiments.ledger.store import Ledger
+
+Family = Literal["none", "dense", "mixture", "published", "some"]
+ShellName = Literal["published", "modern"]
+ROUNDS, WARM_UP = 12, 2
+
+
+@dataclass(frozen=True)
+class Block:
+    """One point of the frontier."""
+
+    arm: str
+    title: str
+    family: Family
+
+
+def _dense(*arms: str) -> tuple[Block, ...]:
+    return tuple(Block(arm, f"dense, {n} D", "dense") for arm, n in zip(arms, (1, 2, 4, 8), strict=True))
+
+
+SHELLS: dict[ShellName, tuple[Block, ...]] = {
+    "published": (
+        Block("no-ffn", "none", "none"),
+        *_dense("recipe-dense", "dense-equal", "dense-4d", "dense-8d"),
+        Block("moe", "learned mixture, 8 experts of 2 D, K 2", "mixture"),
+        Block("base", "published v4", "published"),
+        Block("v7-narrow", "published v7", "published"),
+        Block("credit", "some, E 16", "some"),
+        Block("credit-x4", "some, E 64", "some"),
+        Block("credit-x16", "some, E 256", "some"),
+        Block("credit-x4-half-k", "some, E 64, half K", "some"),
+        Block("credit-x4-double-k", "some, E 64, double K", "some"),
+        Block("fixed-x4", "some, E 64, keys fixed", "some"),
+    ),
+    "modern": (
+        Block("modern-no-ffn", "none", "none"),
+        *_dense(*(f"modern-dense-{n}d" for n in (1, 2, 4, 8))),
+        Block("modern-moe", "learned mixture, 8 experts of 2 D, K 2", "mixture"),
+        Block("modern-base", "published v4", "published"),
+        Block("modern-credit-x4", "some, E 64", "some"),
+        Block("modern-fixed-x4", "some, E 64, keys fixed", "some"),
+    ),
+}
+"""E and K of the titles are those of micro; a larger scale has more of both."""
+
+
+def arms() -> list[str]:
+    """All arms of the frontier."""
+    return [block.arm for blocks in SHELLS.values() for block in blocks]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A block with what was measured."""
+
+    block: Block
+    shell: ShellName
+    rate: float
+    loss: Interval
+    trained: int
+    flops: int
+    checkpoint_bytes: int
+    step_time: float | None
+    """Of a step, relative to the decoder without a feed-forward block; None if not measured."""
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "shell": self.shell,
+            "block": self.block.title,
+            "family": self.block.family,
+            "arm": self.block.arm,
+            "rate": self.rate,
+            "loss": self.loss.mean,
+            "low": self.loss.low,
+            "high": self.loss.high,
+            "seeds": self.loss.num,
+            "trained": self.trained,
+            "flops": self.flops,
+            "checkpoint_bytes": self.checkpoint_bytes,
+            "step_time": self.step_time,
+        }
+
+
+def points(ledger: Ledger, times: Mapping[str, float]) -> list[Point]:
+    """Every block that is tuned and has run with two seeds or more. `times`: by arm."""
+    from somelab.model.count import count_parameters
+
+    found: list[Point] = []
+    for shell, blocks in SHELLS.items():
+        for block in blocks:
+            rate, figures = ledger.rates.rate(block.arm), ledger.figures(block.arm)
+            if rate is None or len(figures) < 2:
+                continue
+            one = next(iter(figures.values()))
+            losses = interval([run["val_loss"] for run in figures.values()])
+            config = ledger.jobs[block.arm, ledger.seeds[0]].config
+            flops, stored = count_parameters(config).flops_per_token, int(one["checkpoint_bytes"])
+            time = times.get(block.arm)
+            found.append(Point(block, shell, rate, losses, int(one["trainable"]), flops, stored, time))
+    return found
+
+
+def measure_times(
+    scale: LedgerScale,
+    data: str,
+    say: Callable[[str], None] | None = None,
+    names: Sequence[str] | None = None,
+) -> dict[str, float]:
+    """CPU time of a training step of each arm, relative to its decoder without a feed-forward block. One
+    thread; the arms are interleaved, so that other load affects all; medians are compared."""
+    from somelab.experiments.runner.stepping import Stepper
+    from somelab.native import load
+
+    load()
+
+    def config(arm: str) -> Config:
+        return ARMS[arm].config(scale, data)
+
+    ratios: dict[str, float] = {}
+    for blocks in SHELLS.values():
+        wanted = [block.arm for block in blocks if names is None or block.arm in names]
+        steppers = {arm: Stepper(config(arm)) for arm in wanted}
+        seconds: dict[str, list[float]] = {arm: [] for arm in wanted}
+        for number in range(WARM_UP + ROUNDS):
+            for arm, stepper in steppers.items():
+                taken = stepper.cpu_seconds(gravity=True)
+                if number >= WARM_UP:
+                    seconds[arm].append(taken)
+        base = median(seconds[blocks[0].arm])
+        ratios.update({arm: round(median(taken) / base, 3) for arm, taken in seconds.items()})
+        if say is not None:
+            say(", ".join(f"{arm} {ratios[arm]:.2f}" for arm in wanted))
+    return ratios

@@ -1,0 +1,91 @@
+"""The ledger for programs and for a terminal: a flat record per claim, and the cost of running it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from somelab.experiments.claims import TOPICS
+from somelab.experiments.ledger.page import by_claim, deciding_test
+from somelab.experiments.ledger.records import Records
+from somelab.experiments.ledger.store import Ledger, num_tokens
+from somelab.experiments.ledger.verdict import ClaimResult, TestResult, headline
+
+TOPIC_OF = {claim.id: topic for topic, claims in TOPICS.items() for claim in claims}
+
+
+def claim_records(ledgers: Sequence[Ledger]) -> list[dict[str, Any]]:
+    """Every claim with its main verdict, and its results at every scale and length that was run."""
+    return [_claim_record(found, ledgers) for found in by_claim(ledgers).values()]
+
+
+def updated(records: Records, ledgers: Sequence[Ledger]) -> Records:
+    """The records with what these ledgers' stores add to them. `ledgers`: of all claims, at every scale and
+    length."""
+    runs = [run for ledger in ledgers for run in ledger.new_records()]
+    curves = [curve for ledger in ledgers for curve in ledger.rates.new_records()]
+    return records.with_runs(runs).with_curves(curves).with_claims(claim_records(ledgers))
+
+
+def _claim_record(found: Sequence[ClaimResult], ledgers: Sequence[Ledger]) -> dict[str, Any]:
+    best = headline(found)
+    claim = best.claim
+    dates = [date for ledger in ledgers if claim in ledger.claims for date in ledger.dates(claim)]
+    return {
+        "claim": claim.id,
+        "topic": TOPIC_OF[claim.id],
+        "sentence": claim.sentence,
+        "source": claim.source,
+        "caveat": claim.caveat,
+        **_result_record(best),
+        "date": max(dates, default=""),
+        "results": [_result_record(result) for result in found if result.verdict != "not run"],
+    }
+
+
+def _result_record(result: ClaimResult) -> dict[str, Any]:
+    deciding = deciding_test(result)
+    return {
+        "verdict": result.verdict,
+        "measured": deciding.test.label,
+        **_effect(deciding),
+        "seeds": result.num_seeds,
+        "scale": result.scale,
+        "length": result.length,
+        "tokens": num_tokens(result.length),
+        "tuned": result.is_tuned,
+        "rates": dict(result.rates) if result.is_tuned else {},
+        "note": result.note,
+        "tests": [
+            {"measured": one.test.label, "verdict": one.verdict, **_effect(one), "seeds": list(one.seeds)}
+            for one in result.tests
+        ],
+    }
+
+
+def _effect(one: TestResult) -> dict[str, float | None]:
+    if one.effect is None:
+        return {"effect": None, "low": None, "high": None}
+    numbers = {"effect": one.effect.mean, "low": one.effect.low, "high": one.effect.high}
+    return {name: round(value, 6) if math.isfinite(value) else None for name, value in numbers.items()}
+
+
+def plan_records(ledger: Ledger) -> list[Mapping[str, Any]]:
+    """Every claim with its arms, what is done, and the cost of the rest."""
+    rows: list[Mapping[str, Any]] = []
+    results = {result.claim.id: result for result in ledger.results()}
+    for claim in ledger.claims:
+        cost = ledger.cost([claim])
+        rows.append(
+            {
+                "claim": claim.id,
+                "sentence": claim.sentence,
+                "arms": list(claim.arms),
+                "runs": cost.num_runs,
+                "finished": cost.num_finished,
+                "core_minutes_left": round(cost.seconds_left / 60, 1),
+                "verdict": results[claim.id].verdict,
+            }
+        )
+    return rows

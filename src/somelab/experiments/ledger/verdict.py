@@ -1,0 +1,158 @@
+"""From figures to verdicts: supported, refuted or undecided by the 95 % interval of a paired contrast; not
+run; or untuned, where an arm has no learning rate that a search has found inside its grid."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from somelab.analysis.intervals import Interval, interval
+from somelab.experiments.claims.claim import Claim, Test
+from somelab.experiments.claims.shell import LedgerLength
+
+Verdict = Literal["supported", "refuted", "undecided", "untuned", "not run"]
+Figures = Mapping[int, Mapping[str, float]]
+"""The figures of an arm's finished runs by seed."""
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """One test with what was measured."""
+
+    test: Test
+    verdict: Verdict
+    effect: Interval | None
+    seeds: tuple[int, ...]
+    """Those that all of its arms have finished."""
+
+    __test__ = False
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim at one scale and one length of training."""
+
+    claim: Claim
+    scale: str
+    verdict: Verdict
+    tests: tuple[TestResult, ...]
+    note: str = ""
+    """The reason, where the tests alone do not show it."""
+    length: LedgerLength = "short"
+    rates: Mapping[str, float | None] = field(default_factory=dict[str, "float | None"])
+    """The learning rate of each arm; None where it is untuned."""
+
+    @property
+    def is_tuned(self) -> bool:
+        return bool(self.rates) and None not in self.rates.values()
+
+    @property
+    def num_seeds(self) -> int:
+        return min(len(test.seeds) for test in self.tests)
+
+
+def decide(test: Test, effect: Interval) -> Verdict:
+    """The test's rule; see `Test`. One seed decides nothing: its interval is unbounded."""
+    low, high, smallest = effect.low, effect.high, test.smallest
+    match test.rule:
+        case "below":
+            supported, refuted = high < 0 and effect.mean <= -smallest, low > -smallest
+        case "above":
+            supported, refuted = low > 0 and effect.mean >= smallest, high < smallest
+        case "within":
+            supported, refuted = -smallest < low and high < smallest, low > smallest or high < -smallest
+        case "at most":
+            supported, refuted = high < smallest, low > smallest
+        case "at least":
+            supported, refuted = low > smallest, high < smallest
+    return "supported" if supported else "refuted" if refuted else "undecided"
+
+
+def judge_test(test: Test, figures: Mapping[str, Figures]) -> TestResult:
+    """The contrast over the seeds that all of the test's arms have."""
+    terms = [(figures.get(arm, {}), figure, weight) for arm, figure, weight in test.terms]
+    seeds = tuple(
+        seed for seed in sorted(terms[0][0]) if all(figure in arm.get(seed, {}) for arm, figure, _ in terms)
+    )
+    if not seeds:
+        return TestResult(test, "not run", None, ())
+    values = [sum(weight * arm[seed][figure] for arm, figure, weight in terms) for seed in seeds]
+    effect = interval(values)
+    return TestResult(test, decide(test, effect), effect, seeds)
+
+
+def judge(
+    claim: Claim,
+    figures: Mapping[str, Figures],
+    scale: str,
+    length: LedgerLength = "short",
+    rates: Mapping[str, float | None] | None = None,
+    untuned: Mapping[str, str] | None = None,
+) -> ClaimResult:
+    """A claim's verdict from its tests': all have to hold, and one that fails refutes it, unless it was only
+    the premise.
+
+    `untuned`: why an arm has no reliable learning rate. Such an arm leaves its claims without a verdict."""
+    tests = tuple(judge_test(test, figures) for test in claim.tests)
+    own = {arm: (rates or {}).get(arm) for arm in claim.arms}
+    result = ClaimResult(claim, scale, "undecided", tests, length=length, rates=own)
+    problems = [problem for arm, problem in (untuned or {}).items() if arm in claim.arms]
+    verdicts = [one.verdict for one in tests]
+    if problems:
+        begun = any(verdict != "not run" for verdict in verdicts) or any(
+            "edge" in problem for problem in problems
+        )
+        return replace(
+            result,
+            verdict="untuned" if begun else "not run",
+            note="; ".join(dict.fromkeys(problems)) if begun else "",
+        )
+    if "not run" in verdicts:
+        return replace(result, verdict="not run")
+    premises = [one for one in tests if one.test.premise and one.verdict != "supported"]
+    if premises:
+        return replace(result, note=f"its premise is {premises[0].verdict} ({premises[0].test.label})")
+    return replace(
+        result,
+        verdict="refuted"
+        if "refuted" in verdicts
+        else "undecided"
+        if "undecided" in verdicts
+        else "supported",
+    )
+
+
+def headline(results: Sequence[ClaimResult]) -> ClaimResult:
+    """The main result of a claim with several scales: the smallest scale with a verdict, else the last that
+    was run."""
+    by_scale: dict[str, list[ClaimResult]] = {}
+    for result in results:
+        by_scale.setdefault(result.scale, []).append(result)
+    combined = [over_lengths(found) for found in by_scale.values()]
+    decided = [result for result in combined if result.verdict in ("supported", "refuted")]
+    run = [result for result in combined if result.verdict != "not run"]
+    return (decided or run[-1:] or combined)[0]
+
+
+def over_lengths(results: Sequence[ClaimResult]) -> ClaimResult:
+    """One result of a claim that is judged at several lengths: that of the longest, with a note on how the
+    effect changed.
+
+    If the longest was not run, nothing is decided: the effect may be speed of learning."""
+    longest = results[-1]
+    if len(results) == 1:
+        return longest
+    shortest = results[0]
+    if longest.verdict in ("not run", "untuned"):
+        open_end = shortest.verdict in ("supported", "refuted")
+        note = (
+            f"{shortest.verdict} in the short run; the long one is {longest.verdict}"
+            if open_end
+            else shortest.note
+        )
+        return replace(shortest, verdict="undecided" if open_end else shortest.verdict, note=note)
+    if shortest.verdict == "supported" and longest.verdict != "supported":
+        fades = "the effect appears in the short run and not in the long one: speed of learning, not quality"
+        return replace(longest, note="; ".join(note for note in (fades, longest.note) if note))
+    return longest

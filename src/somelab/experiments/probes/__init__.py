@@ -1,0 +1,1 @@
+"""Measurements on a finished run beside its loss, and their figures."""

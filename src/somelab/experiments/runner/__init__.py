@@ -1,0 +1,1 @@
+"""Jobs, the processes that run them, and how long they take."""

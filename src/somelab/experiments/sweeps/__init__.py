@@ -1,0 +1,1 @@
+"""Arms and random seeds of a plan, trained and summarised in one table."""

@@ -1,0 +1,113 @@
+"""Callbacks that write: per-layer measures and snapshots of the keys, both of bounded size, and samples of
+text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from safetensors.torch import save
+
+from somelab.core.collapse import findings
+from somelab.data.tokenizer import END_OF_TEXT_ID
+from somelab.disk import atomic
+from somelab.model.generate import generate
+from somelab.training.budget import Cadence
+from somelab.training.callbacks import Callback, StepRecord
+from somelab.training.evaluate import Evaluation
+from somelab.training.measuring import of_step
+
+if TYPE_CHECKING:
+    from somelab.training.loop import Trainer
+
+LAYER_RECORDS = 400
+FIRST_CHECK = 0.05  # share of the run before which no collapse is reported
+SNAPSHOTS = 50
+SNAPSHOT_BYTES = 64_000_000  # for all snapshots of a run; larger pools get fewer of them
+
+
+class LayerJournal(Callback):
+    """Measures of every layer, at most a few hundred times per run, and a warning when one exceeds its
+    threshold."""
+
+    def __init__(self) -> None:
+        self.cadence = Cadence(None, LAYER_RECORDS)
+        self.progress = 0.0
+        self.latest: list[dict[str, float]] = []
+
+    def on_start(self, trainer: Trainer) -> None:
+        self.progress = trainer.budget.progress(trainer.state.step, trainer.state.seconds)
+
+    def on_step(self, trainer: Trainer, record: StepRecord) -> None:
+        before, self.progress = self.progress, record.progress
+        layers = trainer.model.some_layers()
+        if not layers or not self.cadence.is_due(record.step, before, record.progress):
+            return
+        self.latest = [of_step(layer, report) for layer, report in zip(layers, record.reports, strict=True)]
+        trainer.journals["layers"].append({"step": record.step, "layers": self.latest})
+        if record.progress < FIRST_CHECK:
+            return
+        experts = trainer.config.experts
+        for number, measured in enumerate(self.latest):
+            for finding in findings(number, measured, num_experts=experts.num_experts, top_k=experts.top_k):
+                trainer.warn(finding.sentence, f"{finding.kind}/{number}")
+
+
+class KeySnapshots(Callback):
+    """Keys (half precision), usage and last respawn step of every layer over time, for the maps."""
+
+    def on_start(self, trainer: Trainer) -> None:
+        keys = [layer.keystore.keys_ED.numel() * 2 for layer in trainer.model.some_layers()]
+        times = max(8, min(SNAPSHOTS, SNAPSHOT_BYTES // max(1, sum(keys))))
+        self.cadence = Cadence(trainer.config.train.snapshot_every, times)
+        self.progress = trainer.budget.progress(trainer.state.step, trainer.state.seconds)
+        for leftover in trainer.run.keys.glob("step-*.safetensors"):
+            if int(leftover.stem.removeprefix("step-")) > trainer.state.step:
+                leftover.unlink()
+        if keys and trainer.state.step == 0:
+            self._write(trainer)
+
+    def on_step(self, trainer: Trainer, record: StepRecord) -> None:
+        before, self.progress = self.progress, record.progress
+        if trainer.model.some_layers() and self.cadence.is_due(record.step, before, record.progress):
+            self._write(trainer)
+
+    def _write(self, trainer: Trainer) -> None:
+        tensors: dict[str, torch.Tensor] = {}
+        for number, layer in enumerate(trainer.model.some_layers()):
+            store = layer.keystore
+            tensors[f"{number}.keys"] = store.keys_ED.detach().half().cpu()
+            tensors[f"{number}.usage"] = store.usage_E.cpu()
+            tensors[f"{number}.mass"] = store.mass_E.cpu()
+            tensors[f"{number}.born"] = store.born_E.to(torch.int32).cpu()
+        atomic.write_bytes(snapshot_path(trainer.run.keys, trainer.state.step), save(tensors))
+
+
+def snapshot_path(folder: Path, step: int) -> Path:
+    return folder / f"step-{step:08d}.safetensors"
+
+
+class Samples(Callback):
+    """A short text at every evaluation, from the first words of a validation document."""
+
+    def __init__(self, prompt_tokens: int = 8, new_tokens: int = 48) -> None:
+        self.prompt_tokens, self.new_tokens = prompt_tokens, new_tokens
+
+    def on_evaluation(self, trainer: Trainer, evaluation: Evaluation, *, final: bool) -> None:
+        split = trainer.data.val
+        length = max(1, min(self.prompt_tokens, int(split.offsets[1]) - 1))
+        prompt = [int(token) for token in split.tokens[:length]]
+        generation = generate(
+            trainer.model,
+            prompt,
+            max_new_tokens=self.new_tokens,
+            temperature=0.8,
+            top_k=40,
+            seed=trainer.config.train.seed,
+            stop_token=END_OF_TEXT_ID,
+        )
+        decode = trainer.data.tokenizer.decode
+        (row,) = generation.tokens
+        record = {"step": trainer.state.step, "prompt": decode(prompt), "text": decode(row), "tokens": row}
+        trainer.journals["samples"].append(record)

@@ -1,0 +1,1 @@
+"""Process and machine: memory, precision, ranks, and their description."""

@@ -1,0 +1,1 @@
+"""From run folders to what the page shows: one file per part."""

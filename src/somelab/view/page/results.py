@@ -1,0 +1,94 @@
+"""Which folders hold results over several runs, and how they are read. Recognised by their files, not by
+name: a sweep has table.json (plan.json until it ends), a study of continual learning summary.json (study.json
+until it ends)."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from somelab.disk.old_names import with_new_names
+from somelab.errors import SomelabError
+from somelab.view.page.packing import number
+from somelab.view.schema.parts import Interval, Number
+from somelab.view.schema.results import Band
+
+Kind = Literal["sweep", "continual"]
+MOST_BYTES = 64_000_000
+"""Of a file that is read whole; a table has some hundred kilobytes."""
+# The fields by which each file is recognised: other programs may use such names.
+FILES: tuple[tuple[str, Kind, tuple[str, ...]], ...] = (
+    ("table.json", "sweep", ("plan", "arms")),
+    ("plan.json", "sweep", ("name", "arms", "seeds")),
+    ("summary.json", "continual", ("kind", "experiences", "learners")),
+    ("study.json", "continual", ("stream", "tokens", "eval_tokens")),
+)
+
+
+def kind_of(folder: Path) -> Kind | None:
+    """What kind of results a folder holds; None for a run, and for everything else."""
+    if os.path.lexists(folder / "run.json"):
+        return None
+    for name, kind, fields in FILES:
+        content = _looked_at(folder / name)
+        if content is not None and content.keys() >= set(fields):
+            return kind
+    return None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A file that holds one object, or a one-line error."""
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise SomelabError(f"{path}: has more than {MOST_BYTES:,} bytes, which no table of results has")
+        content = json.loads(with_new_names(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError) as error:
+        raise SomelabError(f"{path}: cannot be read ({type(error).__name__})") from None
+    if not isinstance(content, dict):
+        raise SomelabError(f"{path}: holds no object")
+    return content
+
+
+def _looked_at(path: Path) -> dict[str, Any] | None:
+    """A file's object if there is one; cached until the file changes."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return _parsed(path, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=256)
+def _parsed(path: Path, changed: int, size: int) -> dict[str, Any] | None:
+    try:
+        return read_json(path)
+    except SomelabError:
+        return {}
+
+
+def exact(value: Any) -> Number:
+    """A finite number with all its digits: a table shows the file's values."""
+    return float(value) if number(value) is not None else None
+
+
+def interval_of(record: dict[str, Any], values: Sequence[Any]) -> Interval:
+    """An interval of a file, with the values that it is of."""
+    mean, low, high = (exact(record[name]) for name in ("mean", "low", "high"))
+    return Interval(mean=mean, low=low, high=high, num=len(values), values=[exact(value) for value in values])
+
+
+def band_of(tokens: Sequence[float], seeds: Sequence[Sequence[Number]]) -> Band:
+    """Mean, least and most over seeds at each place; what is not finite does not count, and a place without
+    any is a gap."""
+    columns = [[value for value in column if value is not None] for column in zip(*seeds, strict=True)]
+    return Band(
+        tokens=list(tokens),
+        mean=[number(math.fsum(column) / len(column)) if column else None for column in columns],
+        low=[min(column, default=None) for column in columns],
+        high=[max(column, default=None) for column in columns],
+    )

@@ -1,0 +1,57 @@
+"""Whether a run is in progress, finished, stopped, or no run at all. Read-only; a lock that is tested is
+released at once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from somelab.errors import SomelabError
+from somelab.runs import RunFolder
+from somelab.runs.folder import FORMAT
+from somelab.view.schema.page import Status
+
+
+class Foreign(SomelabError):
+    """A folder that somelab has not written, or a version that this one does not read."""
+
+
+def check_ours(run: RunFolder) -> dict[str, Any]:
+    """run.json of a run that this version reads."""
+    if not run.path.is_dir():
+        raise Foreign(f"run {run.path}: there is no such folder")
+    if not (run.path / "run.json").is_file():
+        raise Foreign(
+            f"run {run.path}: has no run.json and no results, so it is no run, sweep or continual study of "
+            "somelab"
+        )
+    facts = run.facts()
+    if facts.get("format") != FORMAT:
+        raise Foreign(f"run {run.path}: has format {facts.get('format')!r}, this version reads {FORMAT}")
+    return facts
+
+
+def status_of(run: RunFolder, metrics: Sequence[dict[str, Any]]) -> Status:
+    """Of a folder that is a run, by its lock and its journal: the last evaluation is written before the
+    checkpoint."""
+    if is_locked(run):
+        return "running"
+    return "finished" if any(record.get("kind") == "final" for record in metrics) else "stopped"
+
+
+def is_locked(run: RunFolder) -> bool:
+    """Whether some process trains the run now. Without locks (Windows): never known, and a run shows as
+    stopped."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        with (run.path / ".lock").open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,0 +1,1 @@
+"""The types of what the page reads; `ui/schema.py` writes them as TypeScript."""
