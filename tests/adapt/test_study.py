@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from somelab.adapt import AdaptationSettings, adapting
-from somelab.adapt.domain_shift.figure import draw_study
 from somelab.adapt.domain_shift.noise import KeyNoise, step_of
 from somelab.adapt.domain_shift.study import (
     METHODS,
@@ -24,6 +23,7 @@ from somelab.adapt.domain_shift.study import (
 from somelab.adapt.domain_shift.tuning import Tuning
 from somelab.adapt.reading.movement import angles
 from somelab.errors import ConfigError
+from somelab.experiments.probes.shift_figure import draw_study
 from tests.adapt.builders import stream_of
 from tests.model.builders import assert_bit_equal, buffers_of, decoder_of
 

@@ -139,7 +139,8 @@ def test_every_arm_serves_a_claim_and_is_trained_once() -> None:
     for scale in SCALES:
         identities = {arm: identity(config_of(arm, scale)) for arm in ARMS}
         assert len(set(identities.values())) == len(ARMS), scale
-    assert {probe for recipe in ARMS.values() for probe in recipe.probes} == set(PROBES)
+    probes = {probe for recipe in ARMS.values() for probe in recipe.probes}
+    assert probes == set(PROBES) - {"router-precision"}, "that one serves a study of the lab"
 
 
 @pytest.mark.parametrize("scale", SCALES)

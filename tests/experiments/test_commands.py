@@ -46,8 +46,7 @@ def test_a_sweep_of_a_series_with_settings_for_all(
         *flags_of(settings),
     ]
     assert main([*argv, "--json"]) == 0
-    said = capsys.readouterr().out
-    record = json.loads(said[said.index("{") :])
+    record = json.loads(capsys.readouterr().out)
     assert [arm["name"] for arm in record["arms"]] == ["mvp-v3", "fixed-keys"]
     assert record["arms"][0]["published"] == {"ppl_with_padding": 1.11}
     assert record["settings"]["data.source"] == text.name

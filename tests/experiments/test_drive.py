@@ -8,8 +8,9 @@ from pathlib import Path
 from somelab.config import Config
 from somelab.experiments.runner.drive import Prepared, drive
 from somelab.experiments.runner.estimate import Size
-from somelab.experiments.runner.job import JobOutcome, Status
+from somelab.experiments.runner.job import JobOutcome
 from somelab.experiments.runner.plan import Job
+from somelab.experiments.runner.task import Status
 
 CONFIG = Config()
 

@@ -9,6 +9,7 @@ import pytest
 
 from somelab.config import Config, override, preset, scaled
 from somelab.errors import ConfigError
+from somelab.experiments.probes.shift_probe import Reading
 from somelab.experiments.runner.plan import Arm, Plan, identity, seeds_of, with_seed
 from somelab.experiments.sweeps.plan_file import plan_from_file
 from somelab.experiments.sweeps.series import SERIES, series_plan
@@ -172,6 +173,8 @@ def test_lists_and_pairs(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
+        ("probes: [domain-shfit]\nlist: [a1]\n", r"probes = 'domain-shfit': is not a probe; did you mean"),
+        ("shift: {tokens: many}\nlist: [a1]\n", "shift.tokens = 'many': is not a number of tokens"),
         ("gird: {}\n", r"plan.gird = {}: is not known here; did you mean grid\? \(in mine.yaml\)"),
         (
             "grid: {experts.topk: [1]}\n",
@@ -192,6 +195,24 @@ def test_lists_and_pairs(tmp_path: Path) -> None:
 def test_mistakes_in_a_file_name_field_value_and_remedy(tmp_path: Path, text: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         plan_from_file(write(tmp_path, text))
+
+
+def test_probes_and_the_text_that_they_read(tmp_path: Path) -> None:
+    text = "probes: [domain-shift]\nshift: {data: wiki.txt, tokens: 500, back_tokens: 100}\nlist: [a1, a2]\n"
+    plan = plan_from_file(write(tmp_path, text), "micro", (0,))
+    assert [arm.probes for arm in plan.arms] == [("domain-shift",)] * 2
+    assert (plan.shift, plan.reading) == ("wiki.txt", Reading(tokens=500, back_tokens=100))
+    job = plan.jobs(tmp_path)[0]
+    assert (job.probes, job.shift, job.reading) == (("domain-shift",), "wiki.txt", plan.reading)
+    named = plan_from_file(write(tmp_path, "shift: wiki.txt\nlist: [a1]\n"), "micro", (0,))
+    assert (named.shift, named.reading) == ("wiki.txt", Reading())
+
+
+@pytest.mark.parametrize("path", sorted(Path("lab/studies").glob("*.yaml")), ids=lambda path: path.stem)
+def test_the_studies_of_the_lab_are_plans(path: Path) -> None:
+    plan = plan_from_file(path)
+    assert len(plan.arms) >= 2
+    assert plan.title
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:

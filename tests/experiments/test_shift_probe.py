@@ -14,7 +14,8 @@ from somelab.errors import ConfigError
 from somelab.experiments.probes import shift_probe
 from somelab.experiments.probes.probes import read_probes, read_shift_digest
 from somelab.experiments.runner.job import run_job, state_of
-from somelab.experiments.runner.plan import Job
+from somelab.experiments.runner.plan import Arm, Job, Plan
+from somelab.experiments.sweeps.sweep import tabulate
 from somelab.runs import RunFolder
 from tests.experiments.builders import job_of
 from tests.training.builders import config_of
@@ -30,16 +31,12 @@ def other(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shift_probe, "STREAM_TOKENS", 1500)
-    monkeypatch.setattr(shift_probe, "HOME_TOKENS", 400)
-    monkeypatch.setattr(shift_probe, "EVERY", 100)
+READING = shift_probe.Reading(tokens=1500, home_tokens=400, every=100)
 
 
 def trained(text: Path, folder: Path, other: Path, **settings: Any) -> Job:
     config = config_of(text, train__steps=30, train__learning_rate=0.005, router__temperature=0.3, **settings)
-    job = job_of(folder / "arm" / "seed-0", config, shift=str(other))
+    job = job_of(folder / "arm" / "seed-0", config, shift=str(other), reading=READING)
     assert run_job(job, 1).status == "finished"
     return job
 
@@ -52,7 +49,9 @@ def test_a_finished_run_gets_the_missing_probe_and_is_not_trained_again(
         (plain.folder / "metrics.jsonl").read_bytes(),
         (plain.folder / "checkpoints" / "last").resolve(),
     )
-    probed = Job(plain.arm, 0, plain.config, plain.folder, (shift_probe.NAME,), shift=str(other))
+    probed = Job(
+        plain.arm, 0, plain.config, plain.folder, (shift_probe.NAME,), shift=str(other), reading=READING
+    )
     assert (state_of(plain), state_of(probed)) == ("finished", "trained")
     assert run_job(probed, 1).status == "finished"
     assert state_of(probed) == "finished"
@@ -92,7 +91,7 @@ def test_a_finished_run_gets_the_missing_probe_and_is_not_trained_again(
 
 def test_a_dense_run_has_what_needs_no_keys(text: Path, tmp_path: Path, other: Path) -> None:
     job = trained(text, tmp_path, other, model__feed_forward="dense", model__d_dense=32)
-    figures = shift_probe.domain_shift(RunFolder(job.folder), str(other))
+    figures = shift_probe.domain_shift(RunFolder(job.folder), str(other), READING)
     ways = ("cache", "all", *(f"all_at_{rate}" for rate in shift_probe.RATES))
     wanted = {f"shift_{what}_{way}" for way in ways for what in ("loss", "gain", "forgetting")}
     assert set(figures) == {
@@ -102,6 +101,7 @@ def test_a_dense_run_has_what_needs_no_keys(text: Path, tmp_path: Path, other: P
         "shift_loss_frozen",
         "shift_rate_all",
         "shift_forgetting_all_least",
+        "study",
     }
     at_rates = {float(rate): figures[f"shift_gain_all_at_{rate}"] for rate in shift_probe.RATES}
     assert figures["shift_gain_all"] == max(at_rates.values()) == at_rates[figures["shift_rate_all"]]
@@ -146,3 +146,27 @@ def test_a_text_is_named_by_its_content(tmp_path: Path, other: Path) -> None:
     assert shift_probe.text_digest("builtin") != shift_probe.text_digest("builtin:recipe")
     with pytest.raises(ConfigError, match=r"shift = 'builtin:poem': 'poem' is no kind"):
         shift_probe.text_digest("builtin:poem")
+
+
+def test_a_plan_with_the_probe_ends_with_a_table_and_a_figure(
+    text: Path, tmp_path: Path, other: Path
+) -> None:
+    pytest.importorskip("matplotlib")
+    config = config_of(text, train__steps=6)
+    dense = config_of(text, train__steps=6, model__feed_forward="dense", model__d_dense=32)
+    reading = shift_probe.Reading(tokens=600, home_tokens=200, back_tokens=200, every=100)
+    arms = (
+        Arm("dense", dense, probes=(shift_probe.NAME,)),
+        Arm("some", config, base="dense", probes=(shift_probe.NAME,)),
+    )
+    plan = Plan("shift", arms, (0,), shift=str(other), reading=reading)
+    for job in plan.jobs(tmp_path / "out"):
+        assert run_job(job, 1).status == "finished"
+    rows = tabulate(plan, tmp_path / "out")
+    assert rows[1].means["shift_gain_all"].num == 1
+    assert "| gain, fine-tuning |" in (tmp_path / "out" / "table.md").read_text()
+    drawn = (tmp_path / "out" / "domain-shift-some.svg").read_text()
+    for said in ("reading new text", "back on the old text, everything still moving"):
+        assert f"<!-- {said} -->" in drawn
+    assert "<!-- some reads sums.txt; 1 random seed, 95 % intervals -->" in drawn
+    assert not (tmp_path / "out" / "domain-shift-dense.svg").exists()

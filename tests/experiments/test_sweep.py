@@ -37,7 +37,7 @@ def test_a_sweep_trains_tabulates_and_is_not_trained_again(
     assert {(outcome.arm, outcome.seed, outcome.status) for outcome in first.driven.outcomes} == {
         (arm, seed, "finished") for arm in ("plain", "no-beta") for seed in (0, 1)
     }
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert "[4/4] " in said
     assert "val_loss " in said
     table = (tmp_path / "table.json").read_bytes()
@@ -49,7 +49,7 @@ def test_a_sweep_trains_tabulates_and_is_not_trained_again(
 
     again = run_sweep(plan, tmp_path, num_workers=2)
     assert again.driven.outcomes == []
-    assert "4 of 4 runs are finished already" in capsys.readouterr().out
+    assert "4 of 4 runs are finished already" in capsys.readouterr().err
     assert (tmp_path / "table.json").read_bytes() == table
 
 
@@ -65,7 +65,7 @@ def test_a_failed_arm_is_told_and_the_rest_runs(
         ("wild", "failed"),
         ("plain", "finished"),
     ]
-    assert "wild seed 0: failed: training diverged" in capsys.readouterr().out
+    assert "wild seed 0: failed: training diverged" in capsys.readouterr().err
     assert "wild seed 0 failed: training diverged" in (tmp_path / "table.md").read_text()
     times = json.loads((tmp_path / "times.json").read_text())
     assert times[0]["reason"].startswith("training diverged")
@@ -183,7 +183,7 @@ def test_a_sweep_that_is_stopped_or_killed_saves_and_a_second_call_goes_on(
     # A shell that runs the tests in the background leaves SIGINT ignored, and children inherit that.
     heard = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     process = subprocess.Popen(
-        argv, stdout=subprocess.PIPE, text=True, env=os.environ, start_new_session=True, preexec_fn=heard
+        argv, stderr=subprocess.PIPE, text=True, env=os.environ, start_new_session=True, preexec_fn=heard
     )
     folder = tmp_path / "out" / "long" / "seed-0"
     wait_for_steps(folder, 5)
@@ -191,7 +191,7 @@ def test_a_sweep_that_is_stopped_or_killed_saves_and_a_second_call_goes_on(
         os.killpg(process.pid, number)
     else:
         os.kill(process.pid, number)
-    said, _ = process.communicate(timeout=PATIENCE)  # until the last process that holds its output has ended
+    _, said = process.communicate(timeout=PATIENCE)  # until the last process that holds its output has ended
     if number == signal.SIGINT:
         assert process.returncode == 130
         assert "long seed 0: stopped and saved" in said

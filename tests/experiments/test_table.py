@@ -71,14 +71,14 @@ def test_the_page_says_what_differs_and_what_failed() -> None:
 
 
 def test_at_a_glance_the_main_figures_and_what_differs() -> None:
-    heads, body = at_a_glance(rows_of(PLAN, FIGURES))
+    heads, body = at_a_glance(PLAN.measures, rows_of(PLAN, FIGURES))
     assert heads == ["arm", "D/L/E/F/K", "seeds", "val_loss", "Gini", "val_loss, difference"]
     assert body == [
         ["x", "256/4/64/1024/4", "3", "4.1000 ± 0.2484", "0.500", ""],
         ["y", "256/4/64/1024/4", "3", "3.9000", "", "-0.2000 ± 0.2484 from x"],
         ["z", "256/4/64/1024/4", "1", "5.0000", "", "+0.9000 from x"],
     ]
-    assert at_a_glance(rows_of(PLAN, {}))[1][1] == ["y", "256/4/64/1024/4", "0", ""]
+    assert at_a_glance(PLAN.measures, rows_of(PLAN, {}))[1][1] == ["y", "256/4/64/1024/4", "0", ""]
 
 
 def test_arms_that_a_scale_has_made_alike_are_named() -> None:
@@ -118,7 +118,7 @@ def test_published_figures_stand_beside_the_preset_they_are_of() -> None:
 
 def test_csv_and_json_hold_the_same() -> None:
     rows = rows_of(PLAN, FIGURES)
-    lines = list(csv.DictReader(io.StringIO(as_csv(rows))))
+    lines = list(csv.DictReader(io.StringIO(as_csv(PLAN, rows))))
     assert [line["arm"] for line in lines] == ["x", "y", "z"]
     assert float(lines[1]["difference_val_loss_mean"]) == pytest.approx(-0.2)
     assert lines[2]["difference_val_loss_low"] == ""

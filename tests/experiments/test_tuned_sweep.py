@@ -186,9 +186,9 @@ def test_words_by_the_command(text: Path, tmp_path: Path, capsys: pytest.Capture
     argv = ["sweep", "plan-c", "--seeds", "1", "--data", str(text), "--workers", "1", "--out", str(out)]
     argv += flags_of({**SMALL, "train.steps": 4})
     assert main([*argv, "--tune", "gravity.attraction=true,false"]) == 0
-    said = capsys.readouterr().out
+    said, progress = capsys.readouterr()
     assert "## Tuning" in said
-    assert "mvp-v3@true seed 1000: paused" in said
+    assert "mvp-v3@true seed 1000: paused" in progress
     table = json.loads((out / "table.json").read_text())
     assert {arm["tuning"]["standing"] for arm in table["arms"]} == {"tuned"}
     assert all(isinstance(arm["tuning"]["chosen"], bool) for arm in table["arms"])
@@ -299,11 +299,11 @@ def test_tables_hold_value_standing_runs_and_the_curve() -> None:
     stopped = "0.016: 6.0000 (stopped at step 25 of 100)"
     assert f"- x (tuned, 3.25 runs): 0.002: 4.5000, **0.004: 4.0000**, 0.008: 4.2000, {stopped}\n" in page
     assert "- w (unfinished, 0.25 runs): 0.002: 6.0000 (stopped at step 25 of 100)\n" in page
-    heads, body = at_a_glance(rows)
+    heads, body = at_a_glance(PLAN.measures, rows)
     assert heads[:5] == ["arm", "D/L/E/F/K", "seeds", "learning_rate", "val_loss"]
     assert [cells[3] for cells in body] == ["0.004", "0.016 (at the edge)", "0.004", "0.004", "(unfinished)"]
     assert tuning_lines(rows)[0].startswith("x (tuned, 3.25 runs): 0.002: 4.5000, 0.004: 4.0000")
-    lines = list(csv.DictReader(io.StringIO(as_csv(rows))))
+    lines = list(csv.DictReader(io.StringIO(as_csv(PLAN, rows))))
     assert [(one["tuned_value"], one["tuning"], one["tuning_runs"]) for one in lines[:2]] == [
         ("0.004", "tuned", "3.25"), ("0.016", "at the edge", "3.25")
     ]  # fmt: skip
@@ -322,7 +322,7 @@ def test_a_sweep_that_tunes_nothing_has_the_table_it_had() -> None:
     rows = rows_of(PLAN, FIGURES)
     assert "tuning" not in as_record(PLAN, rows)
     assert "tuning" not in as_record(PLAN, rows)["arms"][0]
-    assert "uning" not in markdown(PLAN, rows) + as_csv(rows)
+    assert "uning" not in markdown(PLAN, rows) + as_csv(PLAN, rows)
     assert "tune" not in sweeping._plan_record(PLAN)
 
 

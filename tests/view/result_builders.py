@@ -8,10 +8,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from somelab.adapt.continual.session import measured
-from somelab.adapt.continual.tables import summarise
 from somelab.config import Config, override
 from somelab.experiments.runner.plan import Arm, Plan
+from somelab.experiments.streams.plan import StreamSettings, stream_plan
+from somelab.experiments.streams.summary import summarise
+from somelab.experiments.streams.task import measured
 from somelab.experiments.sweeps.table import read_figures, rows_of, write_table
 from somelab.experiments.tuning.curve import Curve
 from somelab.experiments.tuning.halving import Halving
@@ -139,11 +140,14 @@ def result_of(learner: str, seed: int) -> dict[str, Any]:
 def write_study(folder: Path) -> Path:
     """Two learners with two seeds, from a base."""
     results = [result_of(learner, seed) for seed in (0, 1) for learner in MATRICES]
-    folder.mkdir(parents=True)
-    (folder / "summary.json").write_text(json.dumps({**summarise(results), "results": results}, indent=1))
-    (folder / "study.json").write_text(
-        json.dumps({"stream": ["builtin"], "scale": "micro", "tokens": 1000, "eval_tokens": 64})
-    )
+    plan = stream_plan(StreamSettings(("builtin:story,recipe,weather",), tuple(MATRICES), num_seeds=2))
+    for result in results:
+        own = folder / result["learner"] / f"seed-{result['seed']}"
+        own.mkdir(parents=True)
+        (own / "result.json").write_text(json.dumps(result))
+    rows = rows_of(plan, read_figures(plan, folder))
+    write_table(plan, rows, folder)
+    (folder / "summary.json").write_text(json.dumps(summarise(plan, rows, results), indent=1))
     return folder
 
 

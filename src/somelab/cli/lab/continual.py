@@ -29,6 +29,8 @@ class Arguments:
     """Validation tokens of each experience, at every evaluation."""
     from_scratch: bool = False
     """Learn the first experience like the others, instead of starting from a base trained on it."""
+    workers: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
+    """Parallel learners. Without it: one per core, with one thread each."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None
     """Keep bases, results and tables here. Without it: nothing is kept."""
     json: bool = False
@@ -36,17 +38,19 @@ class Arguments:
     overrides: tyro.conf.Suppress[dict[str, str]] = field(default_factory=dict)
 
 
-def run(arguments: Arguments) -> None:
-    import sys
+def run(arguments: Arguments) -> int:
     import tempfile
     from contextlib import nullcontext
 
     from somelab.adapt.continual.learners import LEARNERS
-    from somelab.adapt.continual.session import StudySettings, run_study
-    from somelab.training.machine.process import prepare_process
+    from somelab.cli.lab.sweep import print_table, print_where
+    from somelab.cli.summary import progress_printer
+    from somelab.cli.terminal import print_json
+    from somelab.experiments.streams.plan import StreamSettings
+    from somelab.experiments.streams.study import run_study
 
     requested = arguments.learners
-    plan = StudySettings(
+    settings = StreamSettings(
         stream=arguments.stream,
         learners=tuple(LEARNERS)
         if requested is None
@@ -59,42 +63,11 @@ def run(arguments: Arguments) -> None:
         changes=dict(arguments.overrides),
     )
     with tempfile.TemporaryDirectory() if arguments.out is None else nullcontext(arguments.out) as folder:
-        prepare_process()
-        results = run_study(plan, Path(folder), progress=lambda message: print(message, file=sys.stderr))
-        _present(results, arguments)
-
-
-def _present(results: list[dict[str, object]], arguments: Arguments) -> None:
-    import json
-
-    from somelab.adapt.continual.tables import HEADER, as_csv, markdown, rows_of_summary, summarise
-    from somelab.cli.terminal import console, print_json, table
-    from somelab.disk import atomic
-
-    summary = summarise(results)
-    if arguments.out is not None:
-        atomic.write_text(
-            arguments.out / "summary.json", json.dumps({**summary, "results": results}, indent=1)
-        )
-        atomic.write_text(arguments.out / "summary.md", markdown(summary))
-        atomic.write_text(arguments.out / "summary.csv", as_csv(summary))
+        result = run_study(settings, Path(folder), num_workers=arguments.workers, report=progress_printer())
     if arguments.json:
-        print_json({**summary, "results": results})
-        return
-    out = console()
-    out.print(
-        f"{' > '.join(summary['experiences'])}, {summary['tokens_per_experience']:,} tokens each; nats per "
-        "token\n",
-        soft_wrap=True,
-    )
-    shown = table(*HEADER, numbers=HEADER[1:])
-    for row in rows_of_summary(summary):
-        shown.add_row(*row)
-    out.print(shown)
-    out.print(
-        "lower is better, but for the transfers; forgetting: the largest rise of an experience above its "
-        "best",
-        style="dim",
-    )
+        print_json(result.summary)
+        return result.exit_code
+    print_table(result.plan, result.rows)
     if arguments.out is not None:
-        out.print(f"tables: {arguments.out}/summary.md, .csv, .json", soft_wrap=True)
+        print_where(arguments.out)
+    return result.exit_code

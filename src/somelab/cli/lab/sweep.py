@@ -98,12 +98,12 @@ def run(arguments: Arguments) -> int:
     if arguments.json:
         print_json(as_record(result.plan, result.rows))
     else:
-        _print(result.plan, result.rows)
-        print(f"\nevery figure: {out}/table.md, .csv, .json; to look at: somelab report {out}")
+        print_table(result.plan, result.rows)
+        print_where(out)
     return result.exit_code
 
 
-def _print(plan: Plan, rows: Sequence[Row]) -> None:
+def print_table(plan: Plan, rows: Sequence[Row]) -> None:
     """The whole table for a file or a pipe; a terminal is too narrow for its columns."""
     from somelab.cli.terminal import console, table
     from somelab.experiments.sweeps.table import at_a_glance, markdown, remark_lines, tuning_lines
@@ -111,7 +111,7 @@ def _print(plan: Plan, rows: Sequence[Row]) -> None:
     if not sys.stdout.isatty():
         print(f"\n{markdown(plan, rows)}", end="")
         return
-    heads, body = at_a_glance(rows)
+    heads, body = at_a_glance(plan.measures, rows)
     shown = table(*heads, numbers=tuple(heads[2:]))
     for cells in body:
         shown.add_row(*cells)
@@ -119,6 +119,10 @@ def _print(plan: Plan, rows: Sequence[Row]) -> None:
     print("\nmean ± half of the 95 % interval over seeds; differences are paired by seed")
     for line in [*tuning_lines(rows), *remark_lines(plan, rows)]:
         print(line)
+
+
+def print_where(out: Path) -> None:
+    print(f"\nevery figure: {out}/table.md, .csv, .json; to look at: somelab report {out}")
 
 
 def _plan(arguments: Arguments) -> Plan:

@@ -37,8 +37,9 @@ from somelab.experiments.runner.drive import (
     processes_and_threads,
 )
 from somelab.experiments.runner.estimate import Size, measured_speed, seconds_of, size_of
-from somelab.experiments.runner.job import JobOutcome, State, read_outcome, state_of
+from somelab.experiments.runner.job import JobOutcome, read_outcome, state_of
 from somelab.experiments.runner.plan import DEFAULT_SHIFT, Job, identity, text_name, with_seed
+from somelab.experiments.runner.task import State
 from somelab.experiments.tuning.tuner import check_judging
 from somelab.runs import RunFolder
 

@@ -2,48 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from somelab.experiments.probes.probes import read_probes
 from somelab.runs import RunFolder, checkpoint
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A figure by name, and how it is written."""
-
-    name: str
-    title: str
-    form: str
-    """Format of a value; its precision also serves for intervals."""
-    meaning: str
-
-
-# Means over layers unless the name differs. The reports give their middle layer.
-MEASURES = (
-    Measure("val_loss", "val_loss", ".4f", "nats per token, padding left out"),
-    Measure("val_ppl", "val_ppl", ".2f", "its exponential"),
-    Measure("bits_per_byte", "bits/byte", ".4f", "comparable across tokenizers"),
-    Measure(
-        "ppl_with_padding",
-        "ppl_with_padding",
-        ".3f",
-        "perplexity with padding included, as in v1 to v4 of the reports",
-    ),
-    Measure("gini", "Gini", ".3f", "inequality of usage, mean over layers"),
-    Measure("gini_middle", "Gini, middle", ".3f", "the same of the middle layer, which the reports give"),
-    Measure("num_combinations", "sets", ",.0f", "distinct sets of K experts in use, mean over layers"),
-    Measure("crowding", "crowding", ".3f", "mean cosine of a key to its K - 1 nearest: 1 means fused"),
-    Measure("gate_entropy", "gate entropy", ".3f", "nats, at most ln K"),
-    Measure("trainable", "trained", ",.0f", "parameters"),
-    Measure("total", "total", ",.0f", "parameters, frozen ones included"),
-    Measure("active", "active", ",.0f", "parameters that one token uses"),
-    Measure("tokens", "tokens", ",.0f", "trained on"),
-)
-BY_NAME = {measure.name: measure for measure in MEASURES}
 
 LAYER_MEANS = (
     "gini",

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from somelab.disk import atomic
 from somelab.experiments.probes import shift_probe
+from somelab.experiments.probes.router_precision import router_precision
+from somelab.experiments.probes.shift_probe import Reading
 from somelab.experiments.runner.plan import DEFAULT_SHIFT
 from somelab.runs import RunFolder
 
@@ -26,13 +28,16 @@ def missing_probes(run: RunFolder, names: Sequence[str]) -> list[str]:
     return [name for name in names if not _path_exists(run, name)]
 
 
-def probe_(run: RunFolder, names: Sequence[str], shift: str = DEFAULT_SHIFT) -> None:
+def probe_(
+    run: RunFolder, names: Sequence[str], shift: str = DEFAULT_SHIFT, reading: Reading | None = None
+) -> None:
     """Measure what is missing and keep it in the run folder. `shift`: text of another kind than the run's
-    own."""
+    own; `reading`: how much of it is read."""
+    reading = reading or Reading()
     for name in missing_probes(run, names):
         (run.path / FOLDER).mkdir(exist_ok=True)
         atomic.write_text(
-            run.path / FOLDER / f"{name}.json", json.dumps(PROBES[name](run, shift), indent=1) + "\n"
+            run.path / FOLDER / f"{name}.json", json.dumps(PROBES[name](run, shift, reading), indent=1) + "\n"
         )
 
 
@@ -104,9 +109,10 @@ def _mean_information(name: str, layers: Sequence[Information | None]) -> dict[s
     }
 
 
-PROBES: dict[str, Callable[[RunFolder, str], dict[str, Any]]] = {
-    "gravity-cost": lambda run, _: gravity_cost(run),
-    "guild-meaning": lambda run, _: guild_meaning(run),
+PROBES: dict[str, Callable[[RunFolder, str, Reading], dict[str, Any]]] = {
+    "gravity-cost": lambda run, _text, _reading: gravity_cost(run),
+    "guild-meaning": lambda run, _text, _reading: guild_meaning(run),
+    "router-precision": lambda run, _text, _reading: router_precision(run),
     shift_probe.NAME: shift_probe.domain_shift,
 }
-"""Each by the run and the text of another kind; most need the run alone."""
+"""Each by the run, the text of another kind, and how much of it is read; most need the run alone."""

@@ -5,19 +5,31 @@ about adaptation and forgetting."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from somelab.errors import ConfigError
 from somelab.runs import RunFolder
 
 NAME = "domain-shift"
-STREAM_TOKENS, HOME_TOKENS = 40_000, 20_000
-EVERY = 2048
-"""Tokens between updates: one optimizer step of the ledger's micro runs."""
 RATES = ("6e-4", "2e-3", "6e-3")
 """Learning rates of fine-tuning, over a factor of ten. The one with the lowest loss on the new text is used.
 Higher ones fail: at 2e-2 a micro run gained -0.02 nats on the built-in corpus, where 6e-3 gained 0.98."""
 METHODS = ("frozen", "active", "noise", "memory", "cache", "router", "all")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How much is read, and how. The defaults are those of the ledger."""
+
+    tokens: int = 40_000
+    """Of the new text."""
+    home_tokens: int = 20_000
+    """Of the run's own text, before and after."""
+    back_tokens: int = 0
+    """Of the run's own text, read as a stream at the end with adaptation still on."""
+    every: int = 2048
+    """Tokens between updates: one optimizer step of the ledger's micro runs."""
 
 
 def text_digest(source: str) -> str:
@@ -33,21 +45,28 @@ def text_digest(source: str) -> str:
         raise ConfigError("shift", source, error.problem, error.remedy) from None
 
 
-def domain_shift(run: RunFolder, source: str) -> dict[str, Any]:
-    """Read the other text and the run's own in every way that its layers allow; figures, and which text it
-    was."""
+def domain_shift(run: RunFolder, source: str, reading: Reading) -> dict[str, Any]:
+    """Read the other text and the run's own in every way that its layers allow: figures, which text it was,
+    and the whole study, for a drawing."""
     from somelab.adapt import AdaptationSettings
     from somelab.adapt.domain_shift.study import DENSE_METHODS, at_rates, study_run, text_for
     from somelab.runs.trained import load_trained
 
     trained = load_trained(run)
-    text = text_for(trained, source, max_tokens=STREAM_TOKENS, home_tokens=HOME_TOKENS, back_tokens=0)
+    text = text_for(
+        trained,
+        source,
+        max_tokens=reading.tokens,
+        home_tokens=reading.home_tokens,
+        back_tokens=reading.back_tokens,
+    )
     methods = at_rates(METHODS if trained.model.some_layers() else DENSE_METHODS, "all", RATES)
-    found = study_run(trained.model, text, AdaptationSettings(every=EVERY), methods)
+    found = study_run(trained.model, text, AdaptationSettings(every=reading.every), methods)
     return {
         "text": {"source": source, "digest": text_digest(source)},
         "shift_tokens": found["frozen"]["new"]["num_tokens"],
         **figures_of_study(found),
+        "study": found,
     }
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from somelab.errors import ConfigError
-from somelab.experiments.probes.figures import summary
 from somelab.experiments.runner.estimate import Size, size_of
-from somelab.experiments.runner.job import JobOutcome, State, state_of
+from somelab.experiments.runner.job import JobOutcome, state_of, task_of
 from somelab.experiments.runner.plan import Job
 from somelab.experiments.runner.progress import Eta, progress_view
+from somelab.experiments.runner.task import State
 
 if TYPE_CHECKING:
     from somelab.data.prepare import PreparedData
@@ -77,13 +77,11 @@ class Preparer:
 
     def _size(self, job: Job) -> Size:
         from somelab.data.batches import Loader
-        from somelab.training.budget import Budget
 
         key = job.arm, job.pause_at
         if key not in self._sizes:
             batches = Loader(self.data(job), job.config).num_batches_per_epoch
-            steps = Budget.of(job.config.train, batches).steps or 0
-            self._sizes[key] = size_of(job, steps if job.pause_at is None else min(steps, job.pause_at))
+            self._sizes[key] = size_of(job, task_of(job).num_steps(job, batches))
         return self._sizes[key]
 
 
@@ -148,7 +146,8 @@ def drive(
         def collect() -> None:
             for outcome in executor.ended():
                 outcomes.append(outcome)
-                view.end(outcome, summary(jobs[outcome.arm, outcome.seed].folder), executor.running)
+                job = jobs[outcome.arm, outcome.seed]
+                view.end(outcome, task_of(job).summary(job), executor.running)
                 ask()
 
         def ask() -> None:

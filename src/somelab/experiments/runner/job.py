@@ -1,5 +1,5 @@
-"""One arm with one random seed, from its present state to its end: the work of one process of a sweep, on any
-machine. It trains through the library's session, so that the result is an ordinary run folder."""
+"""One arm with one random seed, from its present state to its end: the work of one process of an experiment.
+A run is trained through the library's session, so that the result is an ordinary run folder."""
 
 from __future__ import annotations
 
@@ -12,17 +12,12 @@ import traceback
 from collections.abc import Generator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 from somelab.disk import atomic
 from somelab.errors import SomelabError
 from somelab.experiments.runner.plan import Job, identity
+from somelab.experiments.runner.task import State, Status, Task
 from somelab.runs import RunFolder
-
-Status = Literal["finished", "paused", "interrupted", "failed"]
-"""paused: the run has reached the step at which its job pauses."""
-State = Literal["new", "begun", "trained", "finished"]
-"""trained: to its end, with probes that are still to be measured."""
 
 
 @dataclass(frozen=True)
@@ -38,27 +33,16 @@ class JobOutcome:
     cpu_seconds: float = 0.0
 
 
+def task_of(job: Job) -> Task:
+    """What a job does."""
+    return job.task or TRAINING
+
+
 def state_of(job: Job, data_digest: str | None = None) -> State:
     """The state of a job's folder. Raises for a run of another configuration or of other data.
 
     `data_digest`: of the data as they are now; None: not checked."""
-    from somelab.runs import checkpoint
-
-    run = RunFolder(job.folder)
-    if not (run.path / "run.json").exists():
-        return "new"
-    config = run.config()
-    if identity(config) != identity(job.config):
-        raise SomelabError(
-            f"{run.path}: is a run of another configuration ({_difference(run, job)}); {_REMEDY}"
-        )
-    if data_digest is not None and run.facts()["data"]["digest"] != data_digest:
-        raise SomelabError(f"{run.path}: was trained on other data than {job.config.data.source}; {_REMEDY}")
-    if not checkpoint.is_any(run) or not checkpoint.read_state(run).finished:
-        return "begun"
-    from somelab.experiments.probes.probes import missing_probes
-
-    return "trained" if missing_probes(run, job.probes) else "finished"
+    return task_of(job).state(job, data_digest)
 
 
 _REMEDY = "give another folder with --out, or remove this one"
@@ -79,12 +63,12 @@ def _difference(run: RunFolder, job: Job) -> str:
 
 
 def run_job(job: Job, num_threads: int) -> JobOutcome:
-    """Train or continue the job, then probe it. Never raises: an error becomes the outcome's reason."""
+    """Do or continue the job's task. Never raises: an error becomes the outcome's reason."""
     started, cpu = time.perf_counter(), time.process_time()
     before = read_outcome(job)
     with _logged(job.log):
         try:
-            status, reason = _train(job, num_threads), ""
+            status, reason = task_of(job).perform(job, num_threads), ""
         except SomelabError as error:
             status, reason = "failed", " ".join(str(error).split())
             print(reason)
@@ -105,35 +89,80 @@ def run_job(job: Job, num_threads: int) -> JobOutcome:
     return outcome
 
 
-def _train(job: Job, num_threads: int) -> Status:
-    import torch
+class Training:
+    """Train a run, or continue it, then probe it."""
 
-    from somelab.experiments.probes.probes import probe_
-    from somelab.training.machine.process import prepare_process
-    from somelab.training.session import go_on, start
+    def state(self, job: Job, data_digest: str | None) -> State:
+        from somelab.runs import checkpoint
 
-    prepare_process()
-    torch.set_num_threads(num_threads)
-    run, state = RunFolder(job.folder), state_of(job)
-    if state in ("new", "begun"):
-        facts = {
-            "name": job.label,
-            "preset": job.preset,
-            "scale": job.scale,
-            "arm": job.arm,
-            "seed": job.seed,
-        }
-        run, trained = (
-            start(job.config, job.folder, facts, pause_at=job.pause_at)
-            if state == "new"
-            else go_on(job.folder, pause_at=job.pause_at)
-        )
-        if trained.reason != "finished":
-            return (
-                "paused" if job.pause_at is not None and trained.state.step >= job.pause_at else "interrupted"
+        run = RunFolder(job.folder)
+        if not (run.path / "run.json").exists():
+            return "new"
+        config = run.config()
+        if identity(config) != identity(job.config):
+            raise SomelabError(
+                f"{run.path}: is a run of another configuration ({_difference(run, job)}); {_REMEDY}"
             )
-    probe_(run, job.probes, job.shift)
-    return "finished"
+        if data_digest is not None and run.facts()["data"]["digest"] != data_digest:
+            raise SomelabError(
+                f"{run.path}: was trained on other data than {job.config.data.source}; {_REMEDY}"
+            )
+        if not checkpoint.is_any(run) or not checkpoint.read_state(run).finished:
+            return "begun"
+        from somelab.experiments.probes.probes import missing_probes
+
+        return "trained" if missing_probes(run, job.probes) else "finished"
+
+    def perform(self, job: Job, num_threads: int) -> Status:
+        import torch
+
+        from somelab.experiments.probes.probes import probe_
+        from somelab.training.machine.process import prepare_process
+        from somelab.training.session import go_on, start
+
+        prepare_process()
+        torch.set_num_threads(num_threads)
+        run, state = RunFolder(job.folder), self.state(job, None)
+        if state in ("new", "begun"):
+            facts = {
+                "name": job.label,
+                "preset": job.preset,
+                "scale": job.scale,
+                "arm": job.arm,
+                "seed": job.seed,
+            }
+            run, trained = (
+                start(job.config, job.folder, facts, pause_at=job.pause_at)
+                if state == "new"
+                else go_on(job.folder, pause_at=job.pause_at)
+            )
+            if trained.reason != "finished":
+                return (
+                    "paused"
+                    if job.pause_at is not None and trained.state.step >= job.pause_at
+                    else "interrupted"
+                )
+        probe_(run, job.probes, job.shift, job.reading)
+        return "finished"
+
+    def num_steps(self, job: Job, batches_per_epoch: int) -> int:
+        from somelab.training.budget import Budget
+
+        steps = Budget.of(job.config.train, batches_per_epoch).steps or 0
+        return steps if job.pause_at is None else min(steps, job.pause_at)
+
+    def summary(self, job: Job) -> str:
+        from somelab.experiments.probes.figures import summary
+
+        return summary(job.folder)
+
+    def figures(self, job: Job) -> dict[str, float]:
+        from somelab.experiments.probes.figures import figures_of
+
+        return figures_of(RunFolder(job.folder)) if (job.folder / "run.json").exists() else {}
+
+
+TRAINING = Training()
 
 
 def read_outcome(job: Job) -> JobOutcome | None:

@@ -1,14 +1,20 @@
-"""The plan of a sweep: arms (a name and a whole configuration) times random seeds, and which arm each is
-compared with. All arms of a plan have the same seeds, so that differences are paired."""
+"""The plan of an experiment: arms (a name and a whole configuration) times random seeds, and which arm each
+is compared with. All arms of a plan have the same seeds, so that differences are paired."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from somelab.config import Config, digest_of_changes, override
 from somelab.errors import ConfigError, nearest
+from somelab.experiments.runner.measures import TRAINING_MEASURES, Measures
+from somelab.experiments.runner.task import Task
+
+if TYPE_CHECKING:
+    from somelab.experiments.probes.shift_probe import Reading
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._,=+-]*")
 TEXT_FILES = (".txt", ".jsonl", ".parquet")
@@ -30,6 +36,8 @@ class Arm:
     """The preset whose published figures are shown beside it; None if its settings differ from the preset."""
     probes: tuple[str, ...] = ()
     """What is measured on the trained model beside its last evaluation: names of `probes.PROBES`."""
+    task: Task | None = None
+    """What its jobs do; None: train a run."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +52,12 @@ class Job:
     preset: str | None = None
     scale: str = "full"
     shift: str = DEFAULT_SHIFT
+    reading: Reading | None = None
+    """How much of that text probes read; None: as the ledger does."""
     pause_at: int | None = None
     """The step after which the run pauses: a search then decides whether to continue it."""
+    task: Task | None = None
+    """What its process does; None: train a run with `config`, and probe it."""
 
     @property
     def key(self) -> tuple[str, int]:
@@ -77,6 +89,14 @@ class Plan:
     scale: str = "full"
     settings: dict[str, str] = field(default_factory=dict[str, str])
     """What was set for all arms on top of their scale, for the table's head."""
+    measures: Measures = TRAINING_MEASURES
+    """The columns of its table."""
+    shift: str = DEFAULT_SHIFT
+    """The text of another kind that probes read."""
+    reading: Reading | None = None
+    """How much of it; None: as the ledger does."""
+    kind: Literal["sweep", "continual"] = "sweep"
+    """What the page shows of its folder."""
 
     def __post_init__(self) -> None:
         names = [arm.name for arm in self.arms]
@@ -112,6 +132,9 @@ class Plan:
                 arm.probes,
                 arm.preset,
                 self.scale,
+                self.shift,
+                self.reading,
+                task=arm.task,
             )
             for seed in self.seeds
             for arm in self.arms

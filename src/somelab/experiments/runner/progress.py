@@ -142,8 +142,9 @@ class LiveProgress(PlainProgress):
 
 
 def progress_view(num_jobs: int, num_before: int, eta: Eta) -> PlainProgress:
-    """The live panel in a terminal, plain lines elsewhere."""
-    console = Console(highlight=False)
+    """The live panel in a terminal, plain lines elsewhere. On standard error: the table, or JSON, follows on
+    standard output."""
+    console = Console(highlight=False, stderr=True)
     if console.is_terminal:
         return LiveProgress(num_jobs, num_before, eta, console)
-    return PlainProgress(num_jobs, num_before, eta)
+    return PlainProgress(num_jobs, num_before, eta, console)

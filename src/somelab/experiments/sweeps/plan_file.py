@@ -4,18 +4,22 @@ base and its variants, paired by seed). Mistakes name the field, the value and t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from somelab.config import Config, override, preset, scaled
 from somelab.config.files import UniqueKeys
 from somelab.errors import ConfigError, nearest, reading_problem
-from somelab.experiments.runner.plan import Arm, Plan, seeds_of
+from somelab.experiments.runner.plan import DEFAULT_SHIFT, Arm, Plan, seeds_of
 
-KEYS = ("name", "title", "preset", "scale", "seeds", "settings", "grid", "list", "pairs")
+if TYPE_CHECKING:
+    from somelab.experiments.probes.shift_probe import Reading
+
+KEYS = ("name", "title", "preset", "scale", "seeds", "settings", "probes", "shift", "grid", "list", "pairs")
 ARM_KEYS = ("name", "title", "preset", "settings")
 PAIR_KEYS = ("base", "variants")
 
@@ -32,10 +36,17 @@ def plan_from_file(path: Path, scale: str | None = None, seeds: tuple[int, ...] 
         *reader.listed(tree.get("list")),
         *reader.pairs(tree.get("pairs")),
     ]
-    common = {name: str(value) for name, value in reader.common.items()}
-    name = str(tree.get("name", path.stem))
+    probes = _probes(tree.get("probes"), path)
+    shift, reading = _shift(tree.get("shift"), path)
     return Plan(
-        name, tuple(arms), seeds or _seeds(tree.get("seeds", 3)), str(tree.get("title", "")), scale, common
+        str(tree.get("name", path.stem)),
+        tuple(replace(arm, probes=probes) for arm in arms),
+        seeds or _seeds(tree.get("seeds", 3)),
+        str(tree.get("title", "")),
+        scale,
+        {name: str(value) for name, value in reader.common.items()},
+        shift=shift,
+        reading=reading,
     )
 
 
@@ -147,6 +158,32 @@ def _seeds(value: object) -> tuple[int, ...]:
     raise ConfigError(
         "seeds", value, "is neither a number of seeds nor a list of them", "write 3 or [0, 1, 2]"
     )
+
+
+def _probes(tree: object, path: Path) -> tuple[str, ...]:
+    """What is measured on every trained run beside its last evaluation."""
+    from somelab.experiments.probes.probes import PROBES
+
+    names = tuple(str(name) for name in _sequence(tree, "probes", path))
+    for name in names:
+        if name not in PROBES:
+            raise _wrong("probes", name, "is not a probe", nearest(name, PROBES), path)
+    return names
+
+
+def _shift(tree: object, path: Path) -> tuple[str, Reading]:
+    """The text of another kind that probes read: its name, or `data` beside how much of it is read."""
+    from somelab.experiments.probes.shift_probe import Reading
+
+    if tree is None or isinstance(tree, str):
+        return tree or DEFAULT_SHIFT, Reading()
+    sizes = tuple(one.name for one in fields(Reading))
+    found = _mapping(tree, "shift", ("data", *sizes), path)
+    for name in sizes:
+        value = found.get(name, 0)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise _wrong(f"shift.{name}", value, "is not a number of tokens", "write 40000", path)
+    return str(found.pop("data", DEFAULT_SHIFT)), Reading(**found)
 
 
 def _label(value: object) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 from somelab.config import override
 from somelab.disk import atomic
+from somelab.experiments.probes.shift_figure import draw_shifts
 from somelab.experiments.runner.drive import (
     Driven,
     ExecutorName,
@@ -69,9 +70,7 @@ def run_sweep(
         preparer.prepared(searches.judged_as_found())  # bad settings raise before any search
         following = partial(_next_jobs, searches, preparer)
         looked_at = following()
-    with atomic.explained(out):
-        out.mkdir(parents=True, exist_ok=True)
-    atomic.write_text(out / "plan.json", json.dumps(_plan_record(plan, tune), indent=1) + "\n")
+    write_plan(plan, out, tune)
     running = executor_of(executor, num_workers, num_threads)
     driven = drive(looked_at, running, num_workers, following=following)
     if searches is not None:
@@ -91,6 +90,7 @@ def tabulate(plan: Plan, out: Path, searches: ArmSearches | None = None) -> list
     failures = {(one.arm, one.seed): one.reason for one in outcomes if one.status == "failed"}
     rows = rows_of(plan, read_figures(plan, out), failures, searches.curves if searches else None)
     write_table(plan, rows, out)
+    draw_shifts(plan, out)
     outcomes += searches.outcomes() if searches else []
     # Times are kept apart, so that the same plan gives the same table everywhere.
     atomic.write_text(
@@ -112,11 +112,24 @@ def timed(plan: Plan, minutes: float) -> Plan:
     return replace(plan, arms=arms, settings={**plan.settings, "train.minutes": str(minutes)})
 
 
+def write_plan(plan: Plan, out: Path, tune: Request | None = None) -> None:
+    """plan.json, by which the page knows the folder before the table is there."""
+    with atomic.explained(out):
+        out.mkdir(parents=True, exist_ok=True)
+    atomic.write_text(out / "plan.json", json.dumps(_plan_record(plan, tune), indent=1) + "\n")
+
+
 def _plan_record(plan: Plan, tune: Request | None = None) -> dict[str, Any]:
     arms = [
         {"name": arm.name, "base": arm.base, "preset": arm.preset, "config_digest": identity(arm.config)}
         for arm in plan.arms
     ]
     tuned = {} if tune is None else {"tune": tune.record()}
-    about = {"name": plan.name, "title": plan.title, "scale": plan.scale, "seeds": list(plan.seeds)}
+    about = {
+        "kind": plan.kind,
+        "name": plan.name,
+        "title": plan.title,
+        "scale": plan.scale,
+        "seeds": list(plan.seeds),
+    }
     return {**about, **tuned, "arms": arms}

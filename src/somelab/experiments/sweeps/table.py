@@ -16,11 +16,11 @@ from typing import Any
 from somelab.analysis.intervals import Interval, interval, paired
 from somelab.config import Config, preset
 from somelab.disk import atomic
-from somelab.experiments.probes.figures import MEASURES, Measure, figures_of
+from somelab.experiments.runner.job import task_of
+from somelab.experiments.runner.measures import Measure, Measures
 from somelab.experiments.runner.plan import Arm, Plan, identity
 from somelab.experiments.tuning import text as tuning_text
 from somelab.experiments.tuning.curve import Curve
-from somelab.runs import RunFolder
 
 # Which published figure corresponds to which of ours. Their val_loss includes padding up to v4, so it
 # corresponds to none.
@@ -30,12 +30,6 @@ PUBLISHED = {
     "gini": "gini_middle",
     "entropy_bits": "entropy_bits_middle",
 }
-# Not in the Markdown table, which has many columns; pages compare it with the published entropy.
-ENTROPY_MIDDLE = Measure(
-    "entropy_bits_middle", "entropy, middle", ".3f", "bits, of the middle layer, which the reports give"
-)
-DIFFERENCES = ("val_loss", "bits_per_byte", "ppl_with_padding", "gini", "num_combinations", "crowding")
-GLANCE = ("val_loss", "bits_per_byte", "gini")
 Figures = Mapping[int, Mapping[str, float]]
 """The figures of an arm's finished runs by seed."""
 
@@ -74,8 +68,7 @@ def read_figures(plan: Plan, out: Path) -> dict[str, Figures]:
     """The figures of all finished runs of a plan, by arm and seed."""
     found: dict[str, Figures] = {}
     for job in plan.jobs(out):
-        run = RunFolder(job.folder)
-        figures = figures_of(run) if (job.folder / "run.json").exists() else {}
+        figures = task_of(job).figures(job)
         found.setdefault(job.arm, {})
         if figures:
             found[job.arm] = {**found[job.arm], job.seed: figures}
@@ -126,7 +119,7 @@ def rows_of(
 def write_table(plan: Plan, rows: Sequence[Row], out: Path) -> None:
     """table.md, table.csv and table.json in the sweep's folder."""
     atomic.write_text(out / "table.md", markdown(plan, rows))
-    atomic.write_text(out / "table.csv", as_csv(rows))
+    atomic.write_text(out / "table.csv", as_csv(plan, rows))
     atomic.write_text(out / "table.json", json.dumps(as_record(plan, rows), indent=1) + "\n")
 
 
@@ -145,13 +138,13 @@ def markdown(plan: Plan, rows: Sequence[Row]) -> str:
     if curves := _curves(rows):
         unsettled = "An arm whose search has not settled is *untuned*."
         lines.append(f"Tuned for every arm: {curves[0].setting}. {unsettled}")
-    shown = [measure for measure in MEASURES if _is_in(rows, measure)]
+    shown = [measure for measure in plan.measures.shown if _is_in(rows, measure)]
     beside = [name for name in PUBLISHED if any(name in row.published for row in rows)]
     tuning = [curves[0].setting, "tuning", "tuning runs"] if curves else []
     heads = ["arm", "D/L/E/F/K", "seeds", *tuning, *(measure.title for measure in shown)]
     heads += [f"published {name}" for name in beside]
     lines += ["", *_grid(heads, [_cells(row, row.label, _tuning_cells(row), shown, beside) for row in rows])]
-    lines += _difference_lines(rows)
+    lines += _difference_lines(plan.measures, rows)
     remarks = remark_lines(plan, rows)
     lines += ["", *(f"- {line}" for line in remarks)] if remarks else []
     lines += ["", *(f"- {measure.title}: {measure.meaning}" for measure in shown)]
@@ -189,22 +182,22 @@ def alike_lines(plan: Plan) -> list[str]:
     ]
 
 
-def at_a_glance(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
+def at_a_glance(measures: Measures, rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     """Heads and rows that fit a terminal: the main figures, and how the loss differs from the base.
 
     In a sweep that tunes the chosen value of every arm takes the place of all figures but the loss."""
-    names = GLANCE[:1] if _curves(rows) else GLANCE
-    shown = [measure for measure in MEASURES if measure.name in names and _is_in(rows, measure)]
-    loss = next(measure for measure in MEASURES if measure.name == "val_loss")
+    names = (measures.main,) if _curves(rows) else measures.glance
+    shown = [measure for measure in measures.named(names) if _is_in(rows, measure)]
+    (main,) = measures.named((measures.main,))
     body: list[list[str]] = []
     for row in rows:
-        difference = row.differences.get("val_loss")
-        against = f"{_signed(difference, loss)} from {row.arm.base}" if difference else ""
+        difference = row.differences.get(main.name)
+        against = f"{_signed(difference, main)} from {row.arm.base}" if difference else ""
         tuning = [tuning_text.chosen_with_standing(row.tuning)] if row.tuning else []
         body.append([*_cells(row, row.arm.name, tuning, shown, ()), against])
     tuned = [curve.setting.partition(".")[2] for curve in _curves(rows)[:1]]
     heads = ["arm", "D/L/E/F/K", "seeds", *tuned, *(measure.title for measure in shown)]
-    return [*heads, "val_loss, difference"], body
+    return [*heads, f"{main.title}, difference"], body
 
 
 def tuning_lines(rows: Sequence[Row]) -> list[str]:
@@ -212,11 +205,11 @@ def tuning_lines(rows: Sequence[Row]) -> list[str]:
     return [tuning_text.line(curve) for curve in _curves(rows)]
 
 
-def as_csv(rows: Sequence[Row]) -> str:
+def as_csv(plan: Plan, rows: Sequence[Row]) -> str:
     """One line an arm: mean, low and high of the measures, then of the differences, then the published
     figures."""
-    measures = [measure.name for measure in MEASURES if _is_in(rows, measure)]
-    differing = [name for name in DIFFERENCES if any(name in row.differences for row in rows)]
+    measures = [measure.name for measure in plan.measures.shown if _is_in(rows, measure)]
+    differing = [name for name in plan.measures.differences if any(name in row.differences for row in rows)]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     parts = ("mean", "low", "high")
@@ -237,6 +230,7 @@ def as_csv(rows: Sequence[Row]) -> str:
 def as_record(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:
     """The table for programs."""
     return {
+        "kind": plan.kind,
         "plan": plan.name,
         "title": plan.title,
         "scale": plan.scale,
@@ -244,9 +238,7 @@ def as_record(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:
         "settings": plan.settings,
         **_tuned_record(rows),
         "remarks": alike_lines(plan),
-        "measures": [
-            _measure_record(measure) for measure in (*MEASURES, ENTROPY_MIDDLE) if _is_in(rows, measure)
-        ],
+        "measures": [_measure_record(measure) for measure in plan.measures.all if _is_in(rows, measure)],
         "arms": [
             {
                 "name": row.arm.name,
@@ -373,12 +365,12 @@ def _cells(
     ]
 
 
-def _difference_lines(rows: Sequence[Row]) -> list[str]:
+def _difference_lines(measures: Measures, rows: Sequence[Row]) -> list[str]:
     compared = [row for row in rows if row.differences]
     shown = [
         measure
-        for measure in MEASURES
-        if measure.name in DIFFERENCES and any(measure.name in r.differences for r in compared)
+        for measure in measures.named(measures.differences)
+        if any(measure.name in row.differences for row in compared)
     ]
     if not compared:
         return []

@@ -1,6 +1,6 @@
 """Which folders hold results over several runs, and how they are read. Recognised by their files, not by
-name: a sweep has table.json (plan.json until it ends), a study of continual learning summary.json (study.json
-until it ends)."""
+name: table.json (plan.json until it ends) says whether they are those of a sweep or of a study of continual
+learning, which has a summary.json beside it. Studies of earlier versions have summary.json and study.json."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def kind_of(folder: Path) -> Kind | None:
     for name, kind, fields in FILES:
         content = _looked_at(folder / name)
         if content is not None and content.keys() >= set(fields):
-            return kind
+            return "continual" if content.get("kind") == "continual" else kind
     return None
 
 

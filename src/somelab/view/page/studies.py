@@ -57,7 +57,8 @@ def _study(folder: Path, study_id: str, summary: dict[str, Any]) -> Study:
     results: list[dict[str, Any]] = summary["results"]
     learned = experiences[len(experiences) - len(results[0]["online"]) :]
     has_base = len(learned) < len(experiences)
-    settings = read_json(folder / "study.json") if (folder / "study.json").is_file() else {}
+    # Earlier versions kept the scale beside the summary.
+    settings = read_json(folder / "study.json") if (folder / "study.json").is_file() else summary
     tokens = int(summary["tokens_per_experience"])
     return Study(
         id=study_id,

@@ -1,14 +1,18 @@
-"""The study's figure: loss over the new text, then on the old one again, and gain against forgetting of each
-method. Lines have intervals over random seeds and labels. Needs matplotlib."""
+"""The figure of a domain shift: loss over the new text, then on the old one again, and gain against
+forgetting of each method. Lines have intervals over random seeds and labels. Needs matplotlib."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from somelab.adapt.domain_shift.study import best_tuned, tuned_part
+from somelab.adapt.domain_shift.study import best_tuned, summarise, tuned_part
 from somelab.errors import SomelabError
+from somelab.experiments.probes import shift_probe
+from somelab.experiments.runner.plan import Arm, Plan, text_name
 
 Summary = Mapping[str, Mapping[str, Any]]
 
@@ -36,6 +40,35 @@ LABEL_HEIGHT = 0.058
 """Of the axes: how far apart two labels have to be."""
 
 
+def draw_shifts(plan: Plan, out: Path) -> list[Path]:
+    """One figure beside the table for each arm with SoME layers whose runs have the probe; a dense arm that
+    it is compared with is drawn dashed. None without matplotlib, which is an extra."""
+    if find_spec("matplotlib") is None:
+        return []
+    studies = {arm.name: _studies(plan, arm, out) for arm in plan.arms}
+    drawn: list[Path] = []
+    for arm in plan.arms:
+        if not studies[arm.name] or arm.config.model.feed_forward != "some":
+            continue
+        dense = studies.get(arm.base or "") or []
+        seeds = f"{len(studies[arm.name])} random seed{'s' if len(studies[arm.name]) > 1 else ''}"
+        title = f"{arm.name} reads {text_name(plan.shift)}; {seeds}, 95 % intervals"
+        path = out / f"domain-shift-{arm.name}.svg"
+        draw_study(summarise(studies[arm.name]), path, title, summarise(dense) if dense else None)
+        drawn.append(path)
+    return drawn
+
+
+def _studies(plan: Plan, arm: Arm, out: Path) -> list[dict[str, Any]]:
+    """The studies of an arm's runs, as the probe has kept them."""
+    if shift_probe.NAME not in arm.probes:
+        return []
+    files = [
+        job.folder / "probes" / f"{shift_probe.NAME}.json" for job in plan.jobs(out) if job.arm == arm.name
+    ]
+    return [json.loads(file.read_text(encoding="utf-8"))["study"] for file in files if file.is_file()]
+
+
 def draw_study(summary: Summary, path: Path, title: str = "", dense: Summary | None = None) -> None:
     """Write the figure; the suffix of `path` sets the format. `dense`: runs without SoME layers, drawn with
     dashed lines.
@@ -59,15 +92,19 @@ def draw_study(summary: Summary, path: Path, title: str = "", dense: Summary | N
         "axes.titlesize": 10,
     }
     with pyplot.rc_context(style):  # with the salt, the same numbers give the same file
-        figure, (new, old, trade) = pyplot.subplots(
-            1, 3, figsize=(13, 4.6), width_ratios=(5, 3, 4), layout="constrained"
+        goes_back = any(report["back_curve"] for report in summary.values())
+        widths = (5, 3, 4) if goes_back else (5, 4)
+        figure, axes = pyplot.subplots(
+            1, len(widths), figsize=(13 if goes_back else 10, 4.6), width_ratios=widths, layout="constrained"
         )
+        new, trade = axes[0], axes[-1]
         _draw_over_time(new, summary, dense or {}, "curve", named=True)
-        _draw_over_time(old, summary, dense or {}, "back_curve", named=False)
         new.set(
             title="reading new text", xlabel="windows of the text", ylabel="nats per token; lower is better"
         )
-        old.set(title="back on the old text, everything still moving", xlabel="windows of the text")
+        if goes_back:
+            _draw_over_time(axes[1], summary, dense or {}, "back_curve", named=False)
+            axes[1].set(title="back on the old text, everything still moving", xlabel="windows of the text")
         _draw_trade(trade, summary, dense or {})
         figure.suptitle(title, fontsize=11, x=0.01, ha="left")
         figure.savefig(path, dpi=150, metadata={"Date": None} if path.suffix == ".svg" else None)

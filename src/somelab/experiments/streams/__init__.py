@@ -1,0 +1,1 @@
+"""Continual studies: a stream of texts as a plan, whose arms are learners."""
