@@ -210,7 +210,7 @@ def test_yaml_gives_every_field_a_comment_with_help_and_origin() -> None:
     assert lines["eval_temperature"].split("#")[1].split()[0] == "elsewhere"
     assert lines["scoring"].split("#")[1].split()[0] == "v4"
     assert lines["lora_rank"].split("#")[1].split()[0] == "filled"
-    assert lines["positions"].endswith("(seed backbone: sinusoidal)")
+    assert lines["positions"].endswith("(published backbone: sinusoidal)")
     assert max(len(line) for line in lines.values()) <= 100
 
 
@@ -340,3 +340,10 @@ def test_the_digest_names_the_configuration() -> None:
     digests = {digest(preset(name).config) for name in PRESETS}
     # b1 and c-base are one configuration under two names, and so are mvp-v3 and mvp-v5, some and some-frozen.
     assert len(digests) == len(PRESETS) - 3
+
+
+def test_the_published_backbone_is_read_under_its_earlier_name(tmp_path: Path) -> None:
+    path = tmp_path / "old.yaml"
+    path.write_text("model: {backbone: seed}\n")
+    assert from_yaml(path) == Config()
+    assert override(Config(), {"model.backbone": "seed"}) == Config()

@@ -148,7 +148,7 @@ def test_dense_blocks_of_the_frontier_are_as_wide_as_they_say(scale: str) -> Non
     for shell, blocks in frontier.SHELLS.items():
         for block in blocks:
             config = config_of(block.arm, scale)
-            assert config.model.backbone == ("modern" if shell == "modern" else "seed"), block
+            assert config.model.backbone == ("modern" if shell == "modern" else "published"), block
             if block.family == "dense":
                 width = int(block.title.removeprefix("dense, ").removesuffix(" D"))
                 assert config.model.d_dense == width * config.model.d_model

@@ -14,9 +14,9 @@ from somelab.model import Decoder
 
 VOCABULARY = 61
 BACKBONES: dict[str, dict[str, Any]] = {
-    "seed": {"backbone": "seed"},
+    "published": {"backbone": "published"},
     "modern": {"backbone": "modern"},
-    "alibi": {"backbone": "seed", "positions": "alibi"},
+    "alibi": {"backbone": "published", "positions": "alibi"},
 }
 """The three ways in which a token knows its place, each with the rest of its backbone."""
 

@@ -20,7 +20,7 @@ from tests.model.builders import BACKBONES, assert_bit_equal, buffers_of, config
 
 ALL_PARTS = [
     pytest.param({"backbone": backbone} | places, id=f"{backbone}-{places.get('positions', 'own')}")
-    for backbone in ("seed", "modern")
+    for backbone in ("published", "modern")
     for places in (
         {},
         {"positions": "sinusoidal"},
@@ -57,7 +57,7 @@ def attend(block: Any, x_BTD: Tensor, num_heads: int, angle_of: Any = None) -> T
 
 
 @torch.no_grad()
-def test_seed_backbone_written_out():
+def test_published_backbone_written_out():
     model, tokens = decoder_of().eval(), tokens_of(2, 9)
     x = model.embedding.weight[tokens] * math.sqrt(24) + sinusoid_table(9, 24, tokens.device)
     for block in model.blocks:
@@ -149,7 +149,7 @@ def test_given_positions(parts: dict[str, Any]):
     torch.testing.assert_close(usual, counted)
     shifted = model(tokens, positions_BT=torch.arange(6)[None] + 40).logits_BTV
     spread = model(tokens, positions_BT=torch.arange(6)[None] * 3).logits_BTV
-    relative = parts != BACKBONES["seed"]  # the sinusoid alone knows absolute places
+    relative = parts != BACKBONES["published"]  # the sinusoid alone knows absolute places
     assert torch.allclose(shifted, usual, atol=1e-3) is relative
     assert not torch.allclose(spread, usual, atol=1e-3)
 

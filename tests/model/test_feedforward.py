@@ -50,7 +50,7 @@ def test_gradient_passes_through_a_frozen_block():
     assert x.grad.abs().min() > 0
 
 
-@pytest.mark.parametrize("backbone", ["seed", "modern"])  # with and without biases
+@pytest.mark.parametrize("backbone", ["published", "modern"])  # with and without biases
 def test_moe_written_out_token_by_token(backbone: str):
     mixture = build_feed_forward(config_of({"feed_forward": "moe", "backbone": backbone}), layer=0, seed=0)
     assert isinstance(mixture, LearnedMixture)
@@ -104,7 +104,7 @@ def test_without_a_feed_forward_part_its_norm_is_gone_too():
     assert not any("feed_forward" in name for name in names)
 
 
-@pytest.mark.parametrize("backbone", ["seed", "modern"])
+@pytest.mark.parametrize("backbone", ["published", "modern"])
 @pytest.mark.parametrize("feed_forward", ["none", "dense", "frozen_dense", "moe"])
 def test_the_shell_is_the_same(backbone: str, feed_forward: str):
     """Beside the second branch, every weight of a baseline has the bits of the SoME decoder of the same seed;

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import field_validator, model_validator
 
 from somelab.config.base import Count, Decay, Group, Positive, refuse
 
@@ -16,7 +16,7 @@ Positions = Literal["sinusoidal", "rope", "alibi", "none"]
 FeedForward = Literal["some", "none", "dense", "frozen_dense", "moe"]
 
 BACKBONES: dict[str, dict[str, Any]] = {
-    "seed": {
+    "published": {
         "norm": "layer",
         "norm_position": "post",
         "positions": "sinusoidal",
@@ -55,9 +55,9 @@ class ModelConfig(Group):
     trained experts)."""
     d_dense: Count | None = None
     """Hidden width of the dense baselines. None: top_k x d_ffn, the active size of the SoME layer."""
-    backbone: Literal["seed", "modern"] = "seed"
-    """seed (that of the reports): post-norm LayerNorm, sinusoidal positions, biases, untied head. modern:
-    pre-norm RMSNorm, RoPE, no biases, tied head."""
+    backbone: Literal["published", "modern"] = "published"
+    """published (that of the reports): post-norm LayerNorm, sinusoidal positions, biases, untied head.
+    modern: pre-norm RMSNorm, RoPE, no biases, tied head."""
     norm: Norm | None = None
     """Normalisation layer. None: the backbone's."""
     norm_position: NormPosition | None = None
@@ -83,6 +83,12 @@ class ModelConfig(Group):
         """The value of a backbone part: the field's own, or the backbone's if it is None."""
         value = getattr(self, name)
         return BACKBONES[self.backbone][name] if value is None else value
+
+    @field_validator("backbone", mode="before")
+    @classmethod
+    def _earlier_name(cls, value: object) -> object:
+        """Files of earlier versions call the published backbone `seed`."""
+        return "published" if value == "seed" else value
 
     @model_validator(mode="after")
     def _heads_divide_width(self) -> ModelConfig:
