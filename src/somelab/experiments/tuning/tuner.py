@@ -156,7 +156,8 @@ def _trial(job: Job, value: Value) -> tuple[Trial | None, str]:
     """The trial of a run folder, or the reason of a failure that is not due to its value."""
     outcome = read_outcome(job)
     if outcome is not None and outcome.status == "failed" and not is_divergence(outcome):
-        return None, f"{job.arm}: {outcome.reason}"
+        # Without the folder: the reason goes into the record of the package.
+        return None, f"{job.arm}: {outcome.reason.replace(f'run {job.folder}: ', '')}"
     if not (job.folder / "run.json").exists():
         return None, ""
     run = RunFolder(job.folder)
