@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from textwrap import wrap
 
 from somelab.analysis.intervals import Interval
 from somelab.experiments.claims import TOPICS, Claim, Test
@@ -41,6 +42,8 @@ another random seed and on other stories ([how](guides/evidence.md)); [the curve
 end. Claims about quality are tested at two lengths, since an effect that shrinks with training is speed of
 learning."""
 
+WIDTH = 110
+
 
 def page(ledgers: Sequence[Ledger], figures: Mapping[tuple[str, str], Sequence[str]] | None = None) -> str:
     """The whole page. `ledgers`: one a scale and length, smallest and shortest first, all of the same claims.
@@ -53,7 +56,21 @@ def page(ledgers: Sequence[Ledger], figures: Mapping[tuple[str, str], Sequence[s
         if found:
             lines += ["", f"## {topic}"]
             lines += [line for one in found for line in _section(one, ledgers)]
-    return "\n".join([*lines, *_rate_lines(ledgers, figures or {})]) + "\n"
+    return "\n".join(_wrapped([*lines, *_rate_lines(ledgers, figures or {})])) + "\n"
+
+
+def _wrapped(lines: Sequence[str]) -> list[str]:
+    """Prose in lines of at most 110 characters; tables, headings and images stay as they are."""
+    found: list[str] = []
+    for line in "\n".join(lines).split("\n"):
+        if len(line) <= WIDTH or line.startswith(("|", "#", "!", "`")):
+            found.append(line)
+        else:
+            indent = "  " if line.startswith("- ") else ""
+            found += wrap(
+                line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+            )
+    return found
 
 
 def by_claim(ledgers: Sequence[Ledger]) -> dict[str, list[ClaimResult]]:

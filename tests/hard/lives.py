@@ -1,0 +1,114 @@
+"""The command in processes that are killed at the n-th system call that changes a file. A server with the
+killer preloaded imports torch once and forks each of them; tests talk to it through its standard streams."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+SOURCE = Path(__file__).with_name("killer.c")
+
+
+@dataclass(frozen=True)
+class End:
+    """How a process ended."""
+
+    code: int
+    """Exit code, negative for a signal."""
+    num_calls: int
+    """System calls that changed a file; 0 for a process that was killed."""
+
+    @property
+    def was_killed(self) -> bool:
+        return self.code == -signal.SIGKILL
+
+
+class Server:
+    """Runs `somelab` commands one after another, each in a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        library = folder / "killer.so"
+        subprocess.run(
+            ["cc", "-shared", "-fPIC", "-O1", "-w", str(SOURCE), "-o", str(library), "-ldl"], check=True
+        )
+        environment = {**os.environ, "LD_PRELOAD": str(library), "OMP_NUM_THREADS": "1", "SOMELAB_NATIVE": "0"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.hard.lives", str(library)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+
+    def run(
+        self, argv: Sequence[str], log: Path, kill_at: int = 0, environment: Mapping[str, str] | None = None
+    ) -> End:
+        """`kill_at`: the number of the call at which it is killed; 0: never."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        task = {"argv": list(argv), "log": str(log), "kill_at": kill_at, "environment": environment or {}}
+        print(json.dumps(task), file=self.process.stdin, flush=True)
+        return End(**json.loads(self.process.stdout.readline()))
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait(60)
+
+
+def can_kill() -> bool:
+    """Whether this machine can build and preload the killer."""
+    return sys.platform == "linux" and shutil.which("cc") is not None
+
+
+def serve(library: str, tasks: IO[str], answers: IO[str]) -> None:
+    import torch._dynamo  # noqa: F401  (the optimizer would import it in every process)
+
+    import somelab.cli.arguments
+    import somelab.cli.main
+    import somelab.training.session  # noqa: F401
+
+    killer = ctypes.CDLL(library)
+    for line in tasks:
+        task = json.loads(line)
+        reading, writing = os.pipe()
+        if (child := os.fork()) == 0:
+            _live(task, killer, writing)
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            told = pipe.read()
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        print(json.dumps({"code": code, "num_calls": int(told or 0)}), file=answers, flush=True)
+
+
+def _live(task: dict[str, object], killer: ctypes.CDLL, pipe: int) -> None:
+    """In the child: never returns."""
+    from somelab.cli.main import main
+
+    code = 70
+    try:
+        os.environ.update({str(name): str(value) for name, value in dict(task["environment"]).items()})  # type: ignore[call-overload]
+        log = os.open(str(task["log"]), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        for number in (1, 2):
+            os.dup2(log, number)
+        killer.kill_at(ctypes.c_long(int(str(task["kill_at"]))))
+        code = main([str(word) for word in list(task["argv"])])  # type: ignore[call-overload]
+        sys.stdout.flush()
+        num_calls = killer.num_calls()
+        killer.kill_at(ctypes.c_long(0))
+        os.write(pipe, str(num_calls).encode())
+    finally:
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], sys.stdin, os.fdopen(os.dup(1), "w"))
