@@ -7,6 +7,7 @@ import http.client
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -283,13 +284,20 @@ def test_without_the_token_nothing_is_shown(locked: Server, path: str, headers: 
 
 def test_the_token_opens(locked: Server) -> None:
     assert locked.ask("/api/runs", Authorization=f"Bearer {TOKEN}").status == 200
-    assert locked.ask("/api/runs", Cookie=f"other=1; somelab_token={TOKEN}").status == 200
+    named = f"somelab_token_{locked.port}={TOKEN}"
+    assert locked.ask("/api/runs", Cookie=f"other=1; {named}").status == 200
+    other = locked.ask("/api/runs", Cookie=f"somelab_token_{locked.port + 1}={TOKEN}")
+    assert other.status == 401  # a browser sends it, but it belongs to the server at the other port
     assert locked.ask(f"/api/runs?token={TOKEN}").status == 401  # in an address it is taken by the page alone
     assert locked.ask("/?token=wrong").status == 401
     opened = locked.ask(f"/?token={TOKEN}")
     assert (opened.status, opened.headers["location"]) == (303, "/")
-    assert "HttpOnly" in opened.headers["set-cookie"]
-    assert "SameSite=Strict" in opened.headers["set-cookie"]
+    assert opened.headers["set-cookie"] == f"{named}; HttpOnly; SameSite=Strict; Path=/"
+    assert opened.headers["referrer-policy"] == "no-referrer"
+    linked = locked.ask(f"/?token={TOKEN}", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")
+    assert linked.status == 200  # after a redirect a browser would send no strict cookie
+    assert b'content="0;url=/"' in linked.body
+    assert TOKEN.encode() not in linked.body
 
 
 def test_beyond_loopback_addresses_in_numbers_and_own_names_are_let_in(locked: Server) -> None:
@@ -307,7 +315,7 @@ def test_a_port_that_is_taken_is_told_in_one_line() -> None:
             bound("127.0.0.1", taken.getsockname()[1])
 
 
-def test_beyond_loopback_there_is_always_a_token(
+def test_there_is_a_token_unless_it_is_turned_off(
     monkeypatch: pytest.MonkeyPatch, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import uvicorn
@@ -315,15 +323,56 @@ def test_beyond_loopback_there_is_always_a_token(
     from somelab.cli.main import main
 
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
-    assert main(["serve", str(runs), "--host", "0.0.0.0", "--port", "0"]) == 0
-    drawn = capsys.readouterr().out
-    assert len(drawn.partition("?token=")[2].split()[0]) == 32
-    assert main(["serve", str(runs), "--port", "0"]) == 0
-    assert "token" not in capsys.readouterr().out
+    drawn: list[str] = []
+    for flags in (["--host", "0.0.0.0"], [], []):
+        assert main(["serve", str(runs), "--port", "0", *flags]) == 0
+        drawn.append(capsys.readouterr().out.partition("?token=")[2].split()[0])
+    assert [len(token) for token in drawn] == [32, 32, 32]
+    assert len(set(drawn)) == 3
+    assert main(["serve", str(runs), "--port", "0", "--no-token"]) == 0
+    printed = capsys.readouterr()
+    assert "token" not in printed.out
+    assert printed.err.count("\n") == 1
+    assert "every user of this machine" in printed.err
+
+
+def test_the_browser_is_not_started_with_the_token(
+    monkeypatch: pytest.MonkeyPatch, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every user of a machine sees the arguments of its processes."""
+    import webbrowser
+
+    import uvicorn
+
+    from somelab.cli.main import main
+
+    opened: list[str] = []
+
+    def look(self: object, sockets: object) -> None:
+        path = Path(urlsplit(opened[0]).path)
+        assert path.parent.stat().st_mode & 0o077 == 0
+        opened.append(path.read_text())
+
+    monkeypatch.setattr(uvicorn.Server, "run", look)
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    assert main(["serve", str(runs), "--port", "0", "--open"]) == 0
+    token = capsys.readouterr().out.partition("?token=")[2].split()[0]
+    address, page = opened
+    assert token not in address
+    assert f"?token={token}" in page
+    assert not Path(urlsplit(address).path).exists()
 
 
 @pytest.mark.parametrize(
-    "flags", [["--port", "70000"], ["--token", "short"], ["--tokens", "-1"], ["--maps", "atlas"]]
+    "flags",
+    [
+        ["--port", "70000"],
+        ["--token", "short"],
+        ["--tokens", "-1"],
+        ["--maps", "atlas"],
+        ["--no-token", "--host", "0.0.0.0"],
+        ["--no-token", "--token", "correcthorse"],
+    ],
 )
 def test_bad_flags_are_told_in_one_line(
     runs: Path, flags: list[str], capsys: pytest.CaptureFixture[str]
