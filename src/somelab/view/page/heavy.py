@@ -19,6 +19,7 @@ from somelab.analysis.maps import METHODS, KeyPlaces, MapError, available, key_m
 from somelab.analysis.reading import Reading, read_validation
 from somelab.analysis.snapshots import LayerHistory, read_history
 from somelab.analysis.traces import TextTrace, sample_traces, validation_traces
+from somelab.errors import SomelabError
 from somelab.runs import RunFolder
 from somelab.runs.trained import TrainedModel, load_trained
 from somelab.view.page.packing import log_quantised, number, packed, quantised
@@ -38,6 +39,8 @@ from somelab.view.schema.page import (
 MOST_MATRIX = 256
 NEIGHBOURS = 6
 LEAST_USE = 10
+LARGEST_SAMPLES = 32 << 20
+"""Bytes of samples.jsonl: some thousand samples. Training writes a few dozen."""
 
 Progress = Callable[[str], None]
 
@@ -101,6 +104,7 @@ def study(folder: RunFolder, options: Options, progress: Progress | None = None)
     """Load the last checkpoint, route the text, and find the guilds. Without text the model is still
     usable."""
     say = progress or _silent
+    check_samples(folder)
     say("loading the checkpoint")
     trained = load_trained(folder)
     if not options.tokens:
@@ -125,6 +129,13 @@ def study(folder: RunFolder, options: Options, progress: Progress | None = None)
             study_layer(reading, index, seed=options.seed, num_permutations=options.num_permutations)
         )
     return Studied(trained, reading, layers, [])
+
+
+def check_samples(folder: RunFolder) -> None:
+    """Samples are read as a whole, to choose some over the length of the run."""
+    path = folder.path / "samples.jsonl"
+    if path.exists() and path.stat().st_size > LARGEST_SAMPLES:
+        raise SomelabError(f"{path}: has more than {LARGEST_SAMPLES:,} bytes, and is not read")
 
 
 def galaxies_of(
