@@ -239,6 +239,7 @@ def make_app(roots: Sequence[Path], options: Options, *, host: str, token: str |
         app.add_route(path, handler, methods=[method])
     for kind in (*UNREADABLE, HTTPException, ClientDisconnect, Exception):
         app.add_exception_handler(kind, _failed)
+    app.state.service = service
     app.add_middleware(Guard, host=host, token=token)
     return app
 
