@@ -69,7 +69,9 @@ class Channel:
         if queue.full():
             while not queue.empty():
                 queue.get_nowait()
-            made = Increment(**{**dict(made), "kind": "restart"})  # a copy would keep the cached event
+            # Made anew: a copy would keep the text of the event.
+            fields = {name: getattr(made, name) for name in Increment.model_fields}
+            made = Increment(**{**fields, "kind": "restart"})
         queue.put_nowait(made)
 
     async def listen(self, after: int) -> AsyncIterator[Increment | None]:
