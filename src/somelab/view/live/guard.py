@@ -76,6 +76,8 @@ class Guard:
         names = [name.lower() for name, _ in scope["headers"]]
         if twice := next((name for name in ONCE if names.count(name) > 1), None):
             return 400, f"the header {twice.decode()} is given twice"
+        if not scope.get("query_string", b"").isascii():
+            return 400, "the address holds bytes that are no characters of addresses"
         if not self._is_our_name(headers.get("host", "")):
             return 403, "this name is not the server's; open the address that `somelab serve` printed"
         if not self._is_our_page(headers):

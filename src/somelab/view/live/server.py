@@ -250,7 +250,7 @@ async def _failed(request: Request, error: Exception) -> Response:
     from starlette.requests import ClientDisconnect
 
     if isinstance(error, HTTPException):
-        return _problem(error.status_code, f"{request.url.path}: {error.detail}")
+        return _problem(error.status_code, f"{request.scope['path'][:200]}: {error.detail}")
     if isinstance(error, ClientDisconnect):
         return _problem(400, "the request has ended before its content")  # nobody is there to read it
     if isinstance(error, Busy):
