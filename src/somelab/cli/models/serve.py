@@ -104,6 +104,7 @@ def serve(roots: tuple[Path, ...], options: Options, arguments: Arguments) -> No
     token = None if arguments.no_token else arguments.token or secrets.token_hex(16)
     app = make_app(roots, options, host=arguments.host, token=token)
     listening = bound(arguments.host, arguments.port)
+    listening.listen(2048)  # before the address is printed: who opens it at once waits instead of failing
     address = address_of(arguments.host, listening.getsockname()[1], token)
     print(f"somelab serves {', '.join(str(root) for root in roots)} at {address}", flush=True)
     if token is None:

@@ -52,7 +52,9 @@ class Columns(Sequence[Record]):
         self._steps.append(record["step"])
         self._tokens.append(math.nan if tokens is None else float(tokens))
         for name, column in self._columns.items():
-            value = number(record.get(name))
+            value = record.get(name)
+            if not isinstance(value, float):  # nearly all are
+                value = number(value)
             column.append(math.nan if value is None else value)
 
     def __len__(self) -> int:
@@ -69,7 +71,7 @@ class Columns(Sequence[Record]):
         if not math.isnan(tokens := self._tokens[place]):
             found["tokens"] = tokens
         for name, column in self._columns.items():
-            if not math.isnan(value := column[place]):
+            if math.isfinite(value := column[place]):
                 found[name] = value
         return found
 
