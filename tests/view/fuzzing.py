@@ -30,10 +30,14 @@ NUMBERS = st.one_of(
 )
 VALUES = st.recursive(
     st.one_of(st.none(), st.booleans(), NUMBERS, st.text(max_size=20)),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
-PROMPTS = st.one_of(st.text(max_size=40), st.sampled_from(["x" * 4_000, "x" * 4_001, " ", "\U0001f600" * 300]))
+PROMPTS = st.one_of(
+    st.text(max_size=40), st.sampled_from(["x" * 4_000, "x" * 4_001, " ", "\U0001f600" * 300])
+)
 ODD_BODIES = (
     b"",
     b"null",

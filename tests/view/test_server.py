@@ -92,7 +92,8 @@ def test_the_page_may_run_its_own_script_alone(server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/api/runs", "/api/runs/stories", "/api/runs/nobody", "/nothing", "/api/compare?ids=stories"]
+    "path",
+    ["/", "/api/runs", "/api/runs/stories", "/api/runs/nobody", "/nothing", "/api/compare?ids=stories"],
 )
 def test_browsers_are_told_what_not_to_do(server: Server, path: str) -> None:
     headers = server.ask(path).headers

@@ -49,14 +49,7 @@ def run(arguments: Arguments) -> int:
     from somelab.analysis.maps import parse_methods
     from somelab.view.page.groups import page_of
     from somelab.view.page.heavy import Options
-    from somelab.view.report import (
-        check_file,
-        check_folder,
-        json_of,
-        static_page,
-        write_file,
-        write_report,
-    )
+    from somelab.view.report import check_file, check_folder, json_of, static_page, write_file, write_report
 
     if not arguments.runs:
         raise SomelabError(

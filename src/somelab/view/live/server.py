@@ -172,7 +172,9 @@ class Service:
         sweep_id = request.path_params["run_id"]
 
         def read() -> bytes:
-            return sweep_of(self.table.folder(sweep_id), sweep_id, self.table.id_of).model_dump_json().encode()
+            return (
+                sweep_of(self.table.folder(sweep_id), sweep_id, self.table.id_of).model_dump_json().encode()
+            )
 
         return _json(await self.pools["reading"].shared(("sweep", sweep_id), read))
 

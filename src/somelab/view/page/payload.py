@@ -135,9 +135,7 @@ def not_a_run(run: RunFolder, run_id: str, status: Any, problem: str) -> Run:
     )
 
 
-def _run(
-    reader: Reader, run_id: str, facts: dict[str, Any], config: Config, records: RunRecords
-) -> Run:
+def _run(reader: Reader, run_id: str, facts: dict[str, Any], config: Config, records: RunRecords) -> Run:
     run = reader.run
     metrics = reader.part("metrics.jsonl", records.metrics, Metrics())
     layers = reader.part("layers.jsonl", records.layers, [])
@@ -187,9 +185,7 @@ def _run(
     )
 
 
-def _balance(
-    config: Config, metrics: Metrics, layers: list[Record], history: list[LayerHistory]
-) -> Balance:
+def _balance(config: Config, metrics: Metrics, layers: list[Record], history: list[LayerHistory]) -> Balance:
     usage = [
         LayerUsage(count=numbers(layer.usage_FE[-1].tolist()), mass=numbers(layer.mass_FE[-1].tolist()))
         for layer in history

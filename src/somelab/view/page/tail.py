@@ -112,4 +112,3 @@ class Tail:
         # A line number that counts from the middle of a file would mislead.
         where = "a line" if self.is_cut else f"line {number}"
         self.problem = self.problem or f"{self.path} cannot be read: {where} {what}; restore the file"
-
