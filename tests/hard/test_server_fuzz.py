@@ -1,4 +1,4 @@
-"""Thousands of odd requests, other ones at every seed: SOMELAB_FUZZ_SEED and SOMELAB_FUZZ_COUNT choose them."""
+"""Thousands of odd requests. SOMELAB_FUZZ_SEED chooses other ones, SOMELAB_FUZZ_COUNT how many."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real server under load: many event streams, queued prompts and a long journal open, and the list of runs is
+"""A real server under load: many event streams, queued prompts and a long journal open. The list of runs is
 still answered soon, in bounded memory.
 
 SOMELAB_LOAD_STREAMS, SOMELAB_LOAD_PROMPTS and SOMELAB_LOAD_MEGABYTES choose less load."""

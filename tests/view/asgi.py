@@ -47,7 +47,7 @@ class Application:
         leaves: bool = False,
         seconds: float = SECONDS,
     ) -> Reply:
-        """One request. A stream is left after its first part. `leaves`: the client goes before its content."""
+        """One request. A stream is left after its first part. `leaves`: the client sends no content."""
         given = [(b"host", b"127.0.0.1")] if headers is None else list(headers)
         if method == "POST" and headers is None:
             given += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]

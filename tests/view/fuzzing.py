@@ -1,4 +1,4 @@
-"""Requests of every kind for the server, drawn by hypothesis: known addresses with odd parts, odd headers, and
+"""Requests of every kind for the server, drawn by hypothesis: known addresses with odd parts, odd headers,
 bodies that are nearly right."""
 
 from __future__ import annotations

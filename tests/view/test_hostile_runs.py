@@ -1,5 +1,5 @@
-"""Run folders that were made to stop their reader: what blocks, what never ends, what fills the memory. Each is
-one line of the list, and every other run is still answered."""
+"""Run folders that were made to stop their reader: what blocks, what never ends, what fills the memory. Each
+is one line of the list, and every other run is still answered."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The server under load: what waits, what is refused, what is shared, and that one kind of work never holds up
-another."""
+"""The server under load: what waits, what is refused, what is shared, and that one kind of work never holds
+up another."""
 
 from __future__ import annotations
 

@@ -19,7 +19,6 @@ from somelab.errors import ConfigError, SomelabError
 from somelab.model.decoder import Decoder, DecoderOutput
 from somelab.model.kv_cache import KeyValueCache
 
-
 LEAST_TEMPERATURE = 1e-6
 """Logits of some hundreds divided by less approach the end of single precision; the draw is greedy long
 before."""
@@ -87,13 +86,13 @@ class Sampling:
     def draw_rows(self, logits_BV: Tensor, rngs: Sequence[torch.Generator]) -> list[int]:
         """One token a row, each from its own stream. Greedy rows are taken together, with one
         synchronisation."""
-        # The maximum of a row with NaN is NaN. Without this check a draw fails inside torch, and the likeliest
-        # of NaN is a token like any other.
+        # The maximum of a row with NaN is NaN. Without this check a draw fails inside torch, and greedy rows
+        # take any token.
         largest_B = logits_BV.amax(dim=-1).float() / (self.temperature or 1.0)
         if not largest_B.isfinite().all():
             raise GenerationError(
-                "the model's logits are not finite: its weights hold NaN or infinity, or are too large; use an "
-                "earlier checkpoint"
+                "the model's logits are not finite: its weights hold NaN or infinity, or are too large; use "
+                "an earlier checkpoint"
             )
         if self.temperature == 0:
             return logits_BV.argmax(dim=-1).tolist()

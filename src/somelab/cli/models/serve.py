@@ -27,8 +27,8 @@ MOST_CONNECTIONS = 900
 @dataclass(frozen=True)
 class Arguments:
     """Show runs in a browser while they train: curves that grow, key maps, guilds, traces of prompts that you
-    type. The address that is printed has a token in it: nobody sees anything without. Other machines see it only
-    with --host."""
+    type. The printed address holds a token, without which nothing is shown. Other machines see it only with
+    --host."""
 
     runs: Annotated[
         tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUNS ...", help_behavior_hint="")

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 from somelab.view.live.journals import RECENT_BYTES, Follower, News, Recent, increment
 from somelab.view.live.messages import Increment
@@ -70,8 +71,9 @@ class Channel:
             while not queue.empty():
                 queue.get_nowait()
             # Made anew: a copy would keep the text of the event.
-            fields = {name: getattr(made, name) for name in Increment.model_fields}
-            made = Increment(**{**fields, "kind": "restart"})
+            fields: dict[str, Any] = {name: getattr(made, name) for name in Increment.model_fields}
+            fields["kind"] = "restart"
+            made = Increment(**fields)
         queue.put_nowait(made)
 
     async def listen(self, after: int) -> AsyncIterator[Increment | None]:

@@ -102,7 +102,7 @@ class Follower:
 
 
 def has_final(path: Path, *, inside: Path | None = None) -> bool:
-    """Whether a journal has the record that ends a run. Searched as bytes: a long one is not parsed for it."""
+    """Whether a journal has the record that ends a run. Searched as bytes, without parsing it."""
     block, overlap = 1 << 20, 64
     try:
         with guarded.open_read(path, inside=inside) as file:

@@ -117,8 +117,8 @@ class Models:
 
 @contextmanager
 def explained(folder: Path) -> Generator[None]:
-    """Turn what torch and safetensors raise about a damaged or odd model into one line: a fault of the run, not
-    of the server."""
+    """Turn what torch and safetensors raise about a damaged or odd model into one line: the run is at fault,
+    not the server."""
     from safetensors import SafetensorError
 
     try:

@@ -1,6 +1,6 @@
-"""Threads for the work of the server, in pools of bounded length: one for reading run folders, one for models,
-one for the list, one for journals that are followed. Work of one kind never waits for another kind, and a
-full pool refuses at once instead of collecting requests."""
+"""Threads for the work of the server, in pools of bounded length: for reading run folders, for models, for
+the list, for journals that are followed. Work of one kind never waits for another kind, and a full pool
+refuses at once instead of collecting requests."""
 
 from __future__ import annotations
 
