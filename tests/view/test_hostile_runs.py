@@ -66,6 +66,19 @@ def test_a_fifo_blocks_nothing(runs: Path, name: str) -> None:
             assert b"is not a regular file" in reply.body
 
 
+def test_aliases_of_aliases_are_not_followed(runs: Path) -> None:
+    """Ten lines that stand for ten thousand million values."""
+    lines = ["a0: &a0 [x]", *(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 11))]
+    (runs / "bad" / "config.yaml").write_text("\n".join(lines))
+    with application([runs]) as served:
+        assert "holds a YAML alias" in check_the_rest(served)
+        assert "holds a YAML alias" in served.ask("/api/runs/bad").json["problem"]
+        for part in ("guilds", "traces"):
+            assert "holds a YAML alias" in served.ask(f"/api/runs/bad/{part}").json["error"]
+        reply = served.ask("/api/runs/bad/trace", method="POST", body=b'{"prompt": "x"}')
+        assert "holds a YAML alias" in reply.json["error"]
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_a_report_of_a_fifo_ends_too(runs: Path, name: str) -> None:
     fifo(runs / "bad" / name)

@@ -86,9 +86,11 @@ class Models:
 
     def _model(self, folder: Path) -> TrainedModel:
         from somelab.runs.trained import load_trained
+        from somelab.view.page.heavy import check_files
 
         known = self._loaded.get(folder)
         if known is None or known[0] != last_checkpoint(folder):
+            check_files(RunFolder(folder))
             known = _read_steadily(folder, load_trained)
         _keep_(self._loaded, folder, known)
         return known[1]

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from somelab.config import Config
 from somelab.disk import guarded
 from somelab.errors import SomelabError
@@ -43,8 +45,18 @@ def facts_of(run: RunFolder, *, inside: Path | None = None) -> dict[str, Any]:
 
 
 def config_of(run: RunFolder, *, inside: Path | None = None) -> Config:
-    """config.yaml, which is checked before its own reader opens it: opening a FIFO would wait for ever."""
+    """config.yaml, which is checked before its own reader opens it: opening a FIFO would wait for ever, and a
+    few lines of aliases of aliases can stand for more than any memory holds."""
     path = run.path / "config.yaml"
     if path.exists():
-        guarded.read_bytes(path, limit=LARGEST_SETTINGS, inside=inside)
+        content = guarded.read_bytes(path, limit=LARGEST_SETTINGS, inside=inside)
+        if b"*" in content and _has_alias(content):
+            raise FileError(f"{path}: holds a YAML alias, which training never writes; restore the file")
     return run.config()
+
+
+def _has_alias(content: bytes) -> bool:
+    try:
+        return any(isinstance(token, yaml.AliasToken) for token in yaml.scan(content))
+    except (yaml.YAMLError, ValueError):
+        return False  # no YAML: its own reader tells what is wrong

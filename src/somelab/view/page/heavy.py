@@ -22,6 +22,7 @@ from somelab.analysis.traces import TextTrace, sample_traces, validation_traces
 from somelab.errors import SomelabError
 from somelab.runs import RunFolder
 from somelab.runs.trained import TrainedModel, load_trained
+from somelab.view.page.files import config_of
 from somelab.view.page.packing import log_quantised, number, packed, quantised
 from somelab.view.page.payload import UNREADABLE, layer_names, one_line, run_of
 from somelab.view.schema.page import (
@@ -104,7 +105,7 @@ def study(folder: RunFolder, options: Options, progress: Progress | None = None)
     """Load the last checkpoint, route the text, and find the guilds. Without text the model is still
     usable."""
     say = progress or _silent
-    check_samples(folder)
+    check_files(folder)
     say("loading the checkpoint")
     trained = load_trained(folder)
     if not options.tokens:
@@ -131,8 +132,10 @@ def study(folder: RunFolder, options: Options, progress: Progress | None = None)
     return Studied(trained, reading, layers, [])
 
 
-def check_samples(folder: RunFolder) -> None:
-    """Samples are read as a whole, to choose some over the length of the run."""
+def check_files(folder: RunFolder) -> None:
+    """Raise for files that a model must not be loaded with. Samples are read as a whole, to choose some over
+    the length of the run."""
+    config_of(folder)
     path = folder.path / "samples.jsonl"
     if path.exists() and path.stat().st_size > LARGEST_SAMPLES:
         raise SomelabError(f"{path}: has more than {LARGEST_SAMPLES:,} bytes, and is not read")
