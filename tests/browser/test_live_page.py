@@ -8,13 +8,18 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from somelab.cli.models.serve import opening_page
 from tests.analysis.builders import SETTINGS
 from tests.browser.conftest import Opener
 from tests.browser.serving import Server, serving
 from tests.training.builders import flags_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 def test_every_view_renders_live(visit: Opener, server: Server) -> None:
@@ -122,3 +127,51 @@ def test_the_address_with_the_token_opens_the_page(visit: Opener, trained: Path,
         page.locator(".run").wait_for()
         assert "token" not in page.url
         page.close()
+
+
+def test_a_link_elsewhere_and_the_file_that_serve_opens_lead_to_the_page(
+    visit: Opener, browser: Browser, trained: Path, tmp_path: Path
+) -> None:
+    """Strict cookies are not sent with what another page has asked for, redirects included."""
+    token = "correcthorsebattery"
+    with serving([trained.parent], token=token) as made:
+        address = f"{made.url}?token={token}"
+        (tmp_path / "mail.html").write_text(f'<a href="{address}">the runs</a>')
+        asked: list[str] = []
+        page = browser.new_context().new_page()
+        page.on("request", lambda request: asked.append(str(request.headers.get("referer"))))
+        page.goto((tmp_path / "mail.html").as_uri())
+        page.get_by_text("the runs").click()
+        page.locator(".run").wait_for()
+        assert "token" not in page.url
+        page.goto("about:blank")
+        with opening_page(address) as file:
+            fresh = browser.new_context().new_page()
+            fresh.goto(file)
+            fresh.locator(".run").wait_for()
+            assert "token" not in fresh.url
+        assert not any(token in referer for referer in asked)
+
+
+def test_nothing_that_gets_into_the_page_is_run(browser: Browser, trained: Path) -> None:
+    """The policy of the server, in a browser: a script, a style, an image and a request."""
+    with serving([trained.parent]) as made:
+        page = browser.new_context().new_page()
+        page.goto(made.url)
+        page.locator(".run").wait_for()
+        blocked = page.evaluate(
+            """async () => {
+                const seen = new Set();
+                const note = (event) => seen.add(event.effectiveDirective);
+                document.addEventListener("securitypolicyviolation", note);
+                document.body.insertAdjacentHTML("beforeend",
+                    '<img src="http://127.0.0.1:9/x.png"><style>b{color:red}</style>');
+                const script = document.createElement("script");
+                script.textContent = "window.ran = true";
+                document.body.append(script);
+                await fetch("http://127.0.0.1:9/").catch(() => {});
+                await new Promise((done) => setTimeout(done, 300));
+                return [[...seen].sort(), window.ran ?? false];
+            }"""
+        )
+        assert blocked == [["connect-src", "img-src", "script-src-elem", "style-src-elem"], False]

@@ -267,3 +267,26 @@ def test_a_folder_that_is_no_run_is_told(visit: Opener, tmp_path: Path, status: 
     page = visit(path.as_uri())
     assert "cannot be read" in page.locator("[data-testid=lead]").inner_text()
     assert "has no run.json" in page.locator(".missing").inner_text()
+
+
+def test_a_report_from_disk_runs_its_own_script_alone(visit: Opener, report: str) -> None:
+    """Its policy is in the file, since no server sends one."""
+    page = visit(report)
+    policy = page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute("content")
+    assert policy is not None
+    for part in ("default-src 'none'", "script-src 'sha256-", "style-src 'sha256-", "base-uri 'none'"):
+        assert part in policy
+    assert "unsafe" not in policy
+    ran = page.evaluate(
+        """async () => {
+            const script = document.createElement("script");
+            script.textContent = "window.ran = true";
+            document.body.append(script);
+            await new Promise((done) => setTimeout(done, 200));
+            return window.ran ?? false;
+        }"""
+    )
+    assert ran is False
+    page.close()
+    assert all("Content Security Policy" in line for line in visit.watch.complaints)
+    visit.watch.complaints.clear()

@@ -13,7 +13,7 @@ import torch
 from somelab.core.seeding import generator
 from somelab.errors import ConfigError
 from somelab.model import generate
-from somelab.model.generate import Sampling
+from somelab.model.generate import GenerationError, Sampling
 from tests.model.builders import BACKBONES, VOCABULARY, assert_bit_equal, buffers_of, decoder_of, tokens_of
 
 PROMPTS = [[3, 1, 4, 1, 5], [9], [2, 6, 5, 3, 5, 8, 9]]
@@ -166,6 +166,10 @@ def test_prompts_in_every_form():
         ("max_new_tokens", {"max_new_tokens": 0}),
         ("temperature", {"temperature": -0.1}),
         ("temperature", {"temperature": float("nan")}),
+        ("temperature", {"temperature": float("inf")}),
+        ("temperature", {"temperature": 1e-40}),
+        ("temperature", {"temperature": 5e-324}),
+        ("max_new_tokens", {"max_new_tokens": 10**15}),
         ("top_k", {"top_k": 0}),
         ("top_p", {"top_p": 0.0}),
         ("top_p", {"top_p": 1.5}),
@@ -177,3 +181,20 @@ def test_bad_arguments_name_their_field(field: str, arguments: dict[str, Any]):
         generate(decoder_of(), **{"tokens": [1], "max_new_tokens": 1, **arguments})
     assert caught.value.field == field
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1e-6, 0.8, 1e30])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 3e38])
+def test_a_model_of_weights_that_are_no_numbers_is_refused(temperature: float, value: float):
+    model = decoder_of()
+    with torch.no_grad():
+        model.embedding.weight.fill_(value)
+    with pytest.raises(GenerationError, match="not finite"):
+        generate(model, [1, 2], max_new_tokens=2, temperature=temperature)
+
+
+@pytest.mark.parametrize("temperature", [1e-6, 1e-3, 1e30])
+def test_temperatures_at_the_ends_draw(temperature: float):
+    (tokens,) = generate(decoder_of(), [1, 2], max_new_tokens=5, temperature=temperature, top_p=0.9).tokens
+    assert len(tokens) == 7
+    assert all(0 <= token < VOCABULARY for token in tokens)

@@ -293,6 +293,40 @@ def test_bad_input_is_one_line(
     assert line in error
 
 
+@pytest.mark.parametrize(
+    ("flags", "line"),
+    [
+        (["-o", "{folder}"], "is a folder; name a file in it"),
+        (["-o", "{folder}/file/report.html"], "file is not a folder"),
+        (["-o", "{folder}/closed/report.html"], "closed cannot be written"),
+        (["-o", "{folder}/closed/new/report.html"], "closed cannot be written"),
+        (["-o", "/dev/null"], "is not a regular file"),
+        (["--data-only", "{folder}"], "--data-only"),
+        (["--data-only", "{folder}/closed/page.json"], "closed cannot be written"),
+        (["--figures", "{folder}/file"], "is not a folder"),
+        (["--figures", "{folder}/closed/figures"], "closed cannot be written"),
+    ],
+)
+def test_a_place_that_cannot_be_written_is_told_before_the_work(
+    flags: list[str],
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = synthetic_run(tmp_path / "run")
+    (tmp_path / "file").touch()
+    (tmp_path / "closed").mkdir(mode=0o500)
+    # The superuser may write everywhere.
+    monkeypatch.setattr(report.os, "access", lambda path, mode: Path(path).name != "closed")
+    monkeypatch.setattr("somelab.view.page.groups.page_of", lambda *given: pytest.fail("the work has begun"))
+    given = [flag.format(folder=tmp_path) for flag in flags]
+    assert main(["report", str(run.path), "--maps", "pca", *given]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert line in error
+
+
 def test_a_missing_page_is_said_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,9 +4,12 @@ line."""
 from __future__ import annotations
 
 import http.client
+import re
 import shutil
+import socket
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote, urlsplit
 
 import pytest
 
@@ -14,6 +17,7 @@ from somelab.errors import SomelabError
 from somelab.view.live.messages import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, RunList, TraceResponse
 from somelab.view.schema.page import Galaxy, LayerGuilds, Page, Run, Trace
 from tests.browser.serving import Answer, Server, serving
+from tests.view.asgi import application
 
 SECRET = "the secret outside"
 TOKEN = "correcthorsebattery"
@@ -63,6 +67,43 @@ def test_the_page_needs_nothing_from_elsewhere(server: Server) -> None:
     assert page.count('id="data"') == 1
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["x-frame-options"] == "DENY"
+
+
+def directives(policy: str) -> dict[str, str]:
+    return dict(part.strip().partition(" ")[::2] for part in policy.split(";"))
+
+
+def test_the_page_may_run_its_own_script_alone(server: Server) -> None:
+    answer = server.ask("/")
+    found = directives(answer.headers["content-security-policy"])
+    built = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', answer.body.decode())
+    assert built is not None
+    hashes = {name: directives(built[1])[name] for name in ("script-src", "style-src")}
+    assert found == {
+        "default-src": "'none'",
+        **hashes,
+        "img-src": "data:",
+        "connect-src": "'self'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": "'none'",
+    }
+    assert all(re.fullmatch(r"'sha256-[A-Za-z0-9+/]{43}='", one) for one in hashes.values())
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/api/runs", "/api/runs/stories", "/api/runs/nobody", "/nothing", "/api/compare?ids=stories"],
+)
+def test_browsers_are_told_what_not_to_do(server: Server, path: str) -> None:
+    headers = server.ask(path).headers
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert headers["cross-origin-opener-policy"] == "same-origin"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert headers["cache-control"] == "no-store"
 
 
 def test_the_list(server: Server) -> None:
@@ -118,7 +159,24 @@ def test_a_prompt_is_continued_and_traced(server: Server) -> None:
         {"prompt": "x" * (MAX_PROMPT_CHARACTERS + 1)},
         {"prompt": "x", "max_new_tokens": MAX_NEW_TOKENS + 1},
         {"prompt": "x", "max_new_tokens": 0},
+        {"prompt": "x", "max_new_tokens": 10**400},
+        {"prompt": "x", "max_new_tokens": 1.5},
+        {"prompt": "x", "max_new_tokens": "many"},
         {"prompt": "x", "temperature": -1},
+        {"prompt": "x", "temperature": 1e-40},
+        {"prompt": "x", "temperature": float("nan")},
+        {"prompt": "x", "temperature": float("inf")},
+        {"prompt": "x", "temperature": [1]},
+        {"prompt": "x", "temperature": None},
+        {"prompt": ["x"]},
+        {"prompt": {"x": 1}},
+        b'{"prompt": "\\ud800"}',
+        b'{"prompt": "\xff"}',
+        b"[" * 30_000,
+        b'{"prompt": ' * 5_000,
+        b'{"prompt": "x", "seed": 1' + b"0" * 5_000 + b"}",
+        b"",
+        b"null",
         {"prompt": "x", "seed": -1},
         {"prompt": "x", "shell": "rm"},
         {},
@@ -238,6 +296,48 @@ def test_own_names_are_let_in(server: Server, host: str) -> None:
     assert server.ask("/api/runs", Host=host).status == 200
 
 
+@pytest.mark.parametrize(
+    "origin", ["http://[", "http://[::1", "null", "", "http://127.0.0.1", "http://\xff", "//", "http://a:b:c"]
+)
+def test_odd_origins_are_refused(server: Server, origin: str) -> None:
+    answer = server.ask("/api/runs", Origin=origin)
+    assert answer.status == 403
+    assert is_one_line(answer)
+    assert server.ask("/api/runs", Origin=server.url.rstrip("/")).status == 200
+
+
+def test_a_client_that_leaves_before_its_content_is_no_error(
+    runs: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    head = b"POST /api/runs/stories/trace HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    with serving([runs]) as made:
+        for _ in range(5):
+            with socket.create_connection(("127.0.0.1", made.port), timeout=30) as connection:
+                connection.sendall(head + b'Content-Length: 40\r\n\r\n{"prompt": ')
+        assert made.ask("/api/runs").status == 200
+    printed = capfd.readouterr()
+    assert "Traceback" not in printed.err + printed.out
+    with application([runs]) as app:
+        left = app.ask("/api/runs/stories/trace", method="POST", body=b"{}", leaves=True)
+    assert left.status == 400
+
+
+def test_headers_that_are_given_twice_are_refused(server: Server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
+        connection.sendall(
+            b"GET /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\n"
+            b"Origin: http://evil.example\r\nConnection: close\r\n\r\n"
+        )
+        assert connection.recv(100).startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize("after", ["x", "1e9", "9" * 5_000, "--1", "\u0661"])
+def test_odd_steps_are_refused(server: Server, after: str) -> None:
+    answer = server.ask(f"/api/runs/stories/events?after={quote(after)}")
+    assert answer.status == 422
+    assert is_one_line(answer)
+
+
 def test_other_sites_are_refused(server: Server) -> None:
     body = {"prompt": "x", "max_new_tokens": 1}
     assert (
@@ -255,6 +355,9 @@ def test_other_sites_are_refused(server: Server) -> None:
 
 def test_large_and_odd_requests_are_refused(server: Server) -> None:
     assert server.ask("/api/runs/stories/trace", method="POST", body=b"x" * 70_000).status == 413
+    for length in ("9" * 30, "9" * 5_000):
+        answer = server.ask("/api/runs/stories/trace", method="POST", Content_Length=length)
+        assert answer.status in (400, 413)
     assert server.ask(
         "/api/runs/stories/trace", method="POST", Transfer_Encoding="chunked", Content_Length=""
     ).status in (400, 411)
@@ -283,13 +386,20 @@ def test_without_the_token_nothing_is_shown(locked: Server, path: str, headers: 
 
 def test_the_token_opens(locked: Server) -> None:
     assert locked.ask("/api/runs", Authorization=f"Bearer {TOKEN}").status == 200
-    assert locked.ask("/api/runs", Cookie=f"other=1; somelab_token={TOKEN}").status == 200
+    named = f"somelab_token_{locked.port}={TOKEN}"
+    assert locked.ask("/api/runs", Cookie=f"other=1; {named}").status == 200
+    other = locked.ask("/api/runs", Cookie=f"somelab_token_{locked.port + 1}={TOKEN}")
+    assert other.status == 401  # a browser sends it, but it belongs to the server at the other port
     assert locked.ask(f"/api/runs?token={TOKEN}").status == 401  # in an address it is taken by the page alone
     assert locked.ask("/?token=wrong").status == 401
     opened = locked.ask(f"/?token={TOKEN}")
     assert (opened.status, opened.headers["location"]) == (303, "/")
-    assert "HttpOnly" in opened.headers["set-cookie"]
-    assert "SameSite=Strict" in opened.headers["set-cookie"]
+    assert opened.headers["set-cookie"] == f"{named}; HttpOnly; SameSite=Strict; Path=/"
+    assert opened.headers["referrer-policy"] == "no-referrer"
+    linked = locked.ask(f"/?token={TOKEN}", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")
+    assert linked.status == 200  # after a redirect a browser would send no strict cookie
+    assert b'content="0;url=/"' in linked.body
+    assert TOKEN.encode() not in linked.body
 
 
 def test_beyond_loopback_addresses_in_numbers_and_own_names_are_let_in(locked: Server) -> None:
@@ -307,7 +417,7 @@ def test_a_port_that_is_taken_is_told_in_one_line() -> None:
             bound("127.0.0.1", taken.getsockname()[1])
 
 
-def test_beyond_loopback_there_is_always_a_token(
+def test_there_is_a_token_unless_it_is_turned_off(
     monkeypatch: pytest.MonkeyPatch, runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     import uvicorn
@@ -315,15 +425,56 @@ def test_beyond_loopback_there_is_always_a_token(
     from somelab.cli.main import main
 
     monkeypatch.setattr(uvicorn.Server, "run", lambda self, sockets: None)
-    assert main(["serve", str(runs), "--host", "0.0.0.0", "--port", "0"]) == 0
-    drawn = capsys.readouterr().out
-    assert len(drawn.partition("?token=")[2].split()[0]) == 32
-    assert main(["serve", str(runs), "--port", "0"]) == 0
-    assert "token" not in capsys.readouterr().out
+    drawn: list[str] = []
+    for flags in (["--host", "0.0.0.0"], [], []):
+        assert main(["serve", str(runs), "--port", "0", *flags]) == 0
+        drawn.append(capsys.readouterr().out.partition("?token=")[2].split()[0])
+    assert [len(token) for token in drawn] == [32, 32, 32]
+    assert len(set(drawn)) == 3
+    assert main(["serve", str(runs), "--port", "0", "--no-token"]) == 0
+    printed = capsys.readouterr()
+    assert "token" not in printed.out
+    assert printed.err.count("\n") == 1
+    assert "every user of this machine" in printed.err
+
+
+def test_the_browser_is_not_started_with_the_token(
+    monkeypatch: pytest.MonkeyPatch, runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every user of a machine sees the arguments of its processes."""
+    import webbrowser
+
+    import uvicorn
+
+    from somelab.cli.main import main
+
+    opened: list[str] = []
+
+    def look(self: object, sockets: object) -> None:
+        path = Path(urlsplit(opened[0]).path)
+        assert path.parent.stat().st_mode & 0o077 == 0
+        opened.append(path.read_text())
+
+    monkeypatch.setattr(uvicorn.Server, "run", look)
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    assert main(["serve", str(runs), "--port", "0", "--open"]) == 0
+    token = capsys.readouterr().out.partition("?token=")[2].split()[0]
+    address, page = opened
+    assert token not in address
+    assert f"?token={token}" in page
+    assert not Path(urlsplit(address).path).exists()
 
 
 @pytest.mark.parametrize(
-    "flags", [["--port", "70000"], ["--token", "short"], ["--tokens", "-1"], ["--maps", "atlas"]]
+    "flags",
+    [
+        ["--port", "70000"],
+        ["--token", "short"],
+        ["--tokens", "-1"],
+        ["--maps", "atlas"],
+        ["--no-token", "--host", "0.0.0.0"],
+        ["--no-token", "--token", "correcthorse"],
+    ],
 )
 def test_bad_flags_are_told_in_one_line(
     runs: Path, flags: list[str], capsys: pytest.CaptureFixture[str]

@@ -9,7 +9,7 @@ import pytest
 
 from somelab.errors import SomelabError
 from somelab.view.live.listing import LiveList
-from somelab.view.live.table import RunTable, UnknownRun, link_outside
+from somelab.view.live.table import RunTable, UnknownRun, why_not
 
 
 def make_run(folder: Path, content: str = '{"format": 1}') -> Path:
@@ -93,7 +93,7 @@ def test_links_that_stay_inside_are_fine(tmp_path: Path) -> None:
     run = make_run(tmp_path / "runs" / "a")
     (run / "checkpoints" / "step-1").mkdir()
     (run / "checkpoints" / "last").symlink_to("step-1")
-    assert link_outside(run, tmp_path / "runs") is None
+    assert why_not(run, tmp_path / "runs") is None
 
 
 def test_the_list_shows_foreign_and_corrupt_folders_as_such(tmp_path: Path, some_run: Path) -> None:

@@ -17,6 +17,8 @@ from somelab.runs import RunFolder
 
 NAME = re.compile(r"step-(\d+)\.safetensors")
 FLOAT = np.float32
+MOST_BYTES = 2 << 30
+"""Of all snapshots, which are held in memory together: some hundred of the largest preset."""
 
 
 class SnapshotError(SomelabError):
@@ -54,8 +56,12 @@ def read_history(run: RunFolder) -> list[LayerHistory]:
     from safetensors.numpy import load_file
 
     frames: dict[int, dict[str, NDArray[Any]]] = {}
+    num_bytes = 0
     for step, path in snapshot_files(run).items():
         try:
+            num_bytes += path.stat().st_size
+            if num_bytes > MOST_BYTES:
+                raise SnapshotError(f"{run.keys}: has more than {MOST_BYTES:,} bytes; remove some snapshots")
             frames[step] = load_file(path)
         except FileNotFoundError:
             continue  # a resumed run has just removed what came after its checkpoint

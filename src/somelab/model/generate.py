@@ -15,9 +15,19 @@ import torch
 from torch import Tensor
 
 from somelab.core.seeding import generator
-from somelab.errors import ConfigError
+from somelab.errors import ConfigError, SomelabError
 from somelab.model.decoder import Decoder, DecoderOutput
 from somelab.model.kv_cache import KeyValueCache
+
+LEAST_TEMPERATURE = 1e-6
+"""Logits of some hundreds divided by less approach the end of single precision; the draw is greedy long
+before."""
+MOST_TOKENS = 1_000_000
+"""Of a prompt and what follows it. Memory for the keys and values of all is taken at once."""
+
+
+class GenerationError(SomelabError):
+    """A model that cannot generate."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,13 @@ class Sampling:
                 "is not a temperature",
                 "choose 0 (greedy) or a positive number",
             )
+        if 0 < self.temperature < LEAST_TEMPERATURE:
+            raise ConfigError(
+                "temperature",
+                self.temperature,
+                "is so small that logits divided by it overflow",
+                f"choose 0 (greedy), or {LEAST_TEMPERATURE:g} and more",
+            )
         if self.top_k is not None and self.top_k < 1:
             raise ConfigError(
                 "top_k", self.top_k, "leaves no token to draw", "choose 1 or more, or leave it out"
@@ -69,6 +86,14 @@ class Sampling:
     def draw_rows(self, logits_BV: Tensor, rngs: Sequence[torch.Generator]) -> list[int]:
         """One token a row, each from its own stream. Greedy rows are taken together, with one
         synchronisation."""
+        # The maximum of a row with NaN is NaN. Without this check a draw fails inside torch, and greedy rows
+        # take any token.
+        largest_B = logits_BV.amax(dim=-1).float() / (self.temperature or 1.0)
+        if not largest_B.isfinite().all():
+            raise GenerationError(
+                "the model's logits are not finite: its weights hold NaN or infinity, or are too large; use "
+                "an earlier checkpoint"
+            )
         if self.temperature == 0:
             return logits_BV.argmax(dim=-1).tolist()
         return [self.draw(logits_V, rng) for logits_V, rng in zip(logits_BV, rngs)]
@@ -110,6 +135,13 @@ def generate(
     sampling = Sampling(temperature, top_k, top_p)
     if max_new_tokens < 1:
         raise ConfigError("max_new_tokens", max_new_tokens, "asks for nothing", "choose 1 or more")
+    if max(map(len, prompts)) + max_new_tokens > MOST_TOKENS:
+        raise ConfigError(
+            "max_new_tokens",
+            max_new_tokens,
+            f"prompt and continuation would have more than {MOST_TOKENS:,} tokens",
+            "choose fewer",
+        )
     if stop_token is not None and not 0 <= stop_token < model.config.model.vocab_size:
         raise ConfigError(
             "stop_token",

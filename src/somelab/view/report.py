@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import gzip
 import html
+import os
 import re
 from importlib.resources import files
 from pathlib import Path
@@ -69,9 +70,35 @@ def write_report(page: Page, path: Path) -> int:
 
 
 def write_file(path: Path, content: bytes) -> int:
-    if path.is_dir():
-        raise ReportError(f"-o {path}: is a folder; name a file in it, such as {path / 'report.html'}")
+    check_file(path)
     with atomic.explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     atomic.write_bytes(path, content)
     return len(content)
+
+
+def check_file(path: Path, flag: str = "-o") -> None:
+    """Raise if a file cannot be written there. Asked before the work, which takes minutes. Missing folders on
+    the way are made later."""
+    if path.is_dir():
+        raise ReportError(f"{flag} {path}: is a folder; name a file in it, such as {path / 'report.html'}")
+    if path.exists() and not path.is_file():  # replacing a device would remove it
+        raise ReportError(f"{flag} {path}: is not a regular file; choose another name")
+    _check_writable(path.parent, path, flag)
+
+
+def check_folder(path: Path, flag: str) -> None:
+    """The same for a folder of files."""
+    if os.path.lexists(path) and not path.is_dir():
+        raise ReportError(f"{flag} {path}: is not a folder; choose another name")
+    _check_writable(path, path, flag)
+
+
+def _check_writable(folder: Path, path: Path, flag: str) -> None:
+    there = folder.absolute()
+    while not os.path.lexists(there):
+        there = there.parent
+    if not there.is_dir():
+        raise ReportError(f"{flag} {path}: {there} is not a folder; choose another place")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ReportError(f"{flag} {path}: {there} cannot be written; choose another place, or allow it")

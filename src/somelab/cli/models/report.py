@@ -49,7 +49,7 @@ def run(arguments: Arguments) -> int:
     from somelab.analysis.maps import parse_methods
     from somelab.view.page.groups import page_of
     from somelab.view.page.heavy import Options
-    from somelab.view.report import json_of, static_page, write_file, write_report
+    from somelab.view.report import check_file, check_folder, json_of, static_page, write_file, write_report
 
     if not arguments.runs:
         raise SomelabError(
@@ -70,10 +70,14 @@ def run(arguments: Arguments) -> int:
     # Report what is missing before the work, not after it.
     if out is not None:
         static_page()
+        check_file(out)
+    if arguments.data_only is not None:
+        check_file(arguments.data_only, "--data-only")
     if arguments.figures is not None:
         from somelab.view.figures import check_installed
 
         check_installed()
+        check_folder(arguments.figures, "--figures")
     options = Options(maps=methods, tokens=arguments.tokens, seed=arguments.seed)
     page = page_of(arguments.runs, options, lambda doing: print(doing, file=sys.stderr))
     written: dict[str, int] = {}

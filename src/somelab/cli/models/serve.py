@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import socket
+import sys
+import tempfile
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,12 +20,15 @@ if TYPE_CHECKING:
     from somelab.view.page.heavy import Options
 
 LOOPBACK = "127.0.0.1"
+MOST_CONNECTIONS = 900
+"""At once, below the 1,024 open files that a process may often have; more are told to come back."""
 
 
 @dataclass(frozen=True)
 class Arguments:
     """Show runs in a browser while they train: curves that grow, key maps, guilds, traces of prompts that you
-    type. Other machines see it only with --host, and then only with a token."""
+    type. The printed address holds a token, without which nothing is shown. Other machines see it only with
+    --host."""
 
     runs: Annotated[
         tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUNS ...", help_behavior_hint="")
@@ -33,7 +40,10 @@ class Arguments:
     port: int = 8321
     """The port; 0 takes any free one."""
     token: Annotated[str | None, tyro.conf.arg(metavar="TOKEN", help_behavior_hint="")] = None
-    """The access token. Beyond loopback one is always required: without this, a random one is used."""
+    """The access token; without this, a new random one at every start. Other users of the machine see what is
+    typed here in the list of processes."""
+    no_token: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
+    """Ask for no token: every user of this machine can read the runs. On loopback only."""
     maps: Annotated[str, tyro.conf.arg(metavar="LIST")] = "pca,tsne,umap"
     """Which maps of the keys; runs in progress get pca alone."""
     tokens: Annotated[int, tyro.conf.arg(metavar="N")] = 20_000
@@ -59,6 +69,8 @@ def run(arguments: Arguments) -> None:
             "is short or has odd characters",
             "choose 8 or more letters and digits",
         )
+    if arguments.no_token:
+        _check_no_token(arguments)
     if arguments.tokens < 0:
         raise ConfigError("--tokens", arguments.tokens, "is less than 0", "choose 0 or more")
     from somelab.analysis.maps import parse_methods
@@ -71,6 +83,15 @@ def run(arguments: Arguments) -> None:
     serve(roots, options, arguments)
 
 
+def _check_no_token(arguments: Arguments) -> None:
+    from somelab.view.live.guard import is_loopback
+
+    if arguments.token is not None:
+        raise ConfigError("--no-token", True, "--token gives one", "leave one of the two out")
+    if not is_loopback(arguments.host):
+        raise ConfigError("--no-token", True, f"{arguments.host} is open to other machines", "leave it out")
+
+
 def serve(roots: tuple[Path, ...], options: Options, arguments: Arguments) -> None:
     """Listen until interrupted."""
     import secrets
@@ -78,24 +99,44 @@ def serve(roots: tuple[Path, ...], options: Options, arguments: Arguments) -> No
 
     import uvicorn
 
-    from somelab.view.live.guard import is_loopback
     from somelab.view.live.server import make_app
 
-    token = arguments.token
-    if token is None and not is_loopback(arguments.host):
-        token = secrets.token_hex(16)
+    token = None if arguments.no_token else arguments.token or secrets.token_hex(16)
     app = make_app(roots, options, host=arguments.host, token=token)
     listening = bound(arguments.host, arguments.port)
+    listening.listen(2048)  # before the address is printed: who opens it at once waits instead of failing
     address = address_of(arguments.host, listening.getsockname()[1], token)
     print(f"somelab serves {', '.join(str(root) for root in roots)} at {address}", flush=True)
+    if token is None:
+        print("Without a token every user of this machine can read these runs.", file=sys.stderr, flush=True)
     print("Ctrl-C ends it.", flush=True)
-    if arguments.open:
-        webbrowser.open(address)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, server_header=False
+        app,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=1,
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
     )
-    with listening, contextlib.suppress(KeyboardInterrupt):  # the usual way to end
-        uvicorn.Server(config).run(sockets=[listening])
+    with listening, contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
+        if arguments.open:
+            webbrowser.open(stack.enter_context(opening_page(address)))
+        uvicorn.Server(config).run(sockets=[listening])  # until Ctrl-C, the usual way to end
+
+
+@contextlib.contextmanager
+def opening_page(address: str) -> Generator[str]:
+    """A file that leads to the address. It is what the browser is started with: other users see the arguments
+    of a process, and the token must not be among them."""
+    with tempfile.TemporaryDirectory(prefix="somelab-") as folder:  # for this user alone
+        path = Path(folder) / "open.html"
+        path.write_text(
+            f'<!doctype html><meta name="referrer" content="no-referrer"><title>somelab</title>'
+            f'<meta http-equiv="refresh" content="0;url={html.escape(address)}">'
+            f'<a href="{html.escape(address)}">somelab</a>\n',
+            encoding="utf-8",
+        )
+        yield path.as_uri()
 
 
 def bound(host: str, port: int) -> socket.socket:

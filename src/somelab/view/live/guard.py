@@ -1,8 +1,8 @@
-"""Access control: a check before every request, so that other sites and machines cannot read anything.
+"""Access control: a check before every request, so that other sites, machines and users cannot read anything.
 
-Loopback without a token: only requests that name this machine (a foreign name that resolves to it is DNS
-rebinding). Elsewhere: a token as well, in a cookie or in the Authorization header, compared in constant
-time."""
+Only requests that name this machine are answered (a foreign name that resolves to it is DNS rebinding), and
+only those that have the token: in the address of the first visit, then in a cookie, or in the Authorization
+header. It is compared in constant time."""
 
 from __future__ import annotations
 
@@ -15,16 +15,21 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from somelab.view.live.messages import Problem
+from somelab.view.live.policy import NOTHING
 
 COOKIE = "somelab_token"
 MOST_BODY = 64_000  # bytes of a request; a prompt is at most 4,000 characters
 HEADERS = {
+    b"content-security-policy": NOTHING.encode(),
     b"x-content-type-options": b"nosniff",
     b"x-frame-options": b"DENY",
     b"referrer-policy": b"no-referrer",
+    b"cross-origin-opener-policy": b"same-origin",
     b"cross-origin-resource-policy": b"same-origin",
     b"cache-control": b"no-store",
 }
+ONCE = (b"host", b"origin", b"content-length", b"authorization")
+"""Headers that must not be given twice: two readers could each believe another one."""
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -61,13 +66,18 @@ class Guard:
         if refused := self._refusal(scope, headers, given):
             await respond(send, *refused)
         elif given is not None:
-            await send_cookie(send, given)
+            await send_cookie(send, cookie_of(headers), given, from_elsewhere=_is_from_elsewhere(headers))
         else:
             await self.app(scope, receive, guarded(send))
 
     def _refusal(
         self, scope: MutableMapping[str, Any], headers: dict[str, str], given: str | None
     ) -> tuple[int, str] | None:
+        names = [name.lower() for name, _ in scope["headers"]]
+        if twice := next((name for name in ONCE if names.count(name) > 1), None):
+            return 400, f"the header {twice.decode()} is given twice"
+        if not scope.get("query_string", b"").isascii():
+            return 400, "the address holds bytes that are no characters of addresses"
         if not self._is_our_name(headers.get("host", "")):
             return 403, "this name is not the server's; open the address that `somelab serve` printed"
         if not self._is_our_page(headers):
@@ -78,10 +88,10 @@ class Guard:
             return 405, f"{scope['method']} is not understood here"
         if scope["method"] == "POST":
             length = headers.get("content-length", "")
-            if not length.isdecimal():
+            if not (length.isascii() and length.isdecimal()):
                 return 411, "the request has no length"
-            if int(length) > MOST_BODY:
-                return 413, f"the request has {int(length):,} bytes, at most {MOST_BODY:,} are read"
+            if len(length) > 15 or int(length) > MOST_BODY:
+                return 413, f"the request is too long; at most {MOST_BODY:,} bytes are read"
         return None
 
     def _is_our_name(self, host: str) -> bool:
@@ -101,7 +111,8 @@ class Guard:
     def _is_our_page(self, headers: dict[str, str]) -> bool:
         """Browsers send the origin of a request. Other clients do not, and need only the token."""
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+        host = headers.get("host", "").lower()
+        if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
             return False
         # A link in a mail or on another page may open the page ("navigate"); everything else must come from
         # the page itself.
@@ -121,13 +132,24 @@ class Guard:
         if kind.lower() == "bearer":
             candidates.append(value.strip())
         try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+            cookie = SimpleCookie(headers.get("cookie", "")).get(cookie_of(headers))
             candidates.append(cookie.value if cookie else None)
         except CookieError:
             pass
         return any(
             hmac.compare_digest(text.encode(), self.token.encode()) for text in candidates if text is not None
         )
+
+
+def cookie_of(headers: dict[str, str]) -> str:
+    """The name of the cookie. Browsers send the cookies of a machine to all its ports: with the port in it,
+    two servers do not take each other's."""
+    _, colon, port = headers.get("host", "").rpartition(":")
+    return f"{COOKIE}_{port if colon and port.isascii() and port.isdecimal() else '80'}"
+
+
+def _is_from_elsewhere(headers: dict[str, str]) -> bool:
+    return headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
 
 
 def guarded(send: Send) -> Send:
@@ -153,10 +175,17 @@ async def respond(send: Send, status: int, error: str) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def send_cookie(send: Send, token: str) -> None:
+async def send_cookie(send: Send, name: str, token: str, *, from_elsewhere: bool) -> None:
     """The token goes from the address into a cookie, so that it is in no history and no link that is passed
-    on."""
-    cookie = f"{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/"
-    headers = [(b"location", b"/"), (b"set-cookie", cookie.encode()), (b"content-length", b"0")]
-    await guarded(send)({"type": "http.response.start", "status": 303, "headers": headers})
-    await send({"type": "http.response.body", "body": b""})
+    on. `from_elsewhere`: a link on another page led here. A browser then sends no strict cookie after a
+    redirect, but does when a page of ours goes on by itself."""
+    cookie = f"{name}={token}; HttpOnly; SameSite=Strict; Path=/"
+    body = GO_ON if from_elsewhere else b""
+    headers = [(b"set-cookie", cookie.encode()), (b"content-length", str(len(body)).encode())]
+    headers.append((b"content-type", b"text/html; charset=utf-8") if from_elsewhere else (b"location", b"/"))
+    status = 200 if from_elsewhere else 303
+    await guarded(send)({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+GO_ON = b'<!doctype html><title>somelab</title><meta http-equiv="refresh" content="0;url=/">'

@@ -3,56 +3,27 @@ that was cut back (by a resumed run) is detected and read again."""
 
 from __future__ import annotations
 
-import json
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from somelab.disk.old_names import with_new_names
+from somelab.disk import guarded
 from somelab.runs import RunFolder
 from somelab.view.live.messages import Increment
 from somelab.view.page import curves as journals
 from somelab.view.page.balance import evaluation_series, training_series
-from somelab.view.page.curves import Record
+from somelab.view.page.records import Metrics, Table
 from somelab.view.page.status import is_locked
+from somelab.view.page.tail import Record, Tail
 from somelab.view.schema.page import Status
 
 NAMES = ("metrics", "layers", "timing", "samples")
-
-
-class Tail:
-    """The end of one journal. `read` gives the records that are whole and new."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.offset = 0
-        self._last = b""
-        """The line before the offset: if it has changed, the journal was cut and has grown again."""
-
-    def read(self) -> tuple[list[Record], bool]:
-        """New records, and whether the journal has to be taken from its start."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(max(0, self.offset - len(self._last)))
-                if file.read(len(self._last)) != self._last:
-                    self.offset, self._last = 0, b""
-                    return [], True
-                content = file.read()
-        except FileNotFoundError:
-            was_there, self.offset, self._last = self.offset > 0, 0, b""
-            return [], was_there
-        end = content.rfind(b"\n") + 1
-        lines = content[:end].splitlines(keepends=True)
-        if lines:
-            self.offset, self._last = self.offset + end, lines[-1]
-        return [record for line in lines if isinstance(record := _parsed(line), dict)], False
-
-
-def _parsed(line: bytes) -> Any:
-    try:
-        return json.loads(with_new_names(line.decode()))
-    except ValueError:
-        return None  # a damaged line: a full read of the run reports it
+RECENT_BYTES = 256 << 10
+"""Bytes at the end of each journal that a channel holds for clients that join, about 2,000 steps: a page is
+behind by what was written while it loaded. A client that is further behind reads the run again."""
+FINAL = re.compile(rb'"kind":\s*"final"')
 
 
 @dataclass
@@ -64,30 +35,50 @@ class News:
     restarted: bool = False
     status: Status = "stopped"
     status_changed: bool = False
+    num_bytes: dict[str, int] = field(default_factory=dict[str, int])
+    """Of each journal, as they were read."""
+    is_behind: bool = False
+    """Whether there is more to read at once."""
 
     def __bool__(self) -> bool:
         return self.restarted or self.status_changed or bool(self.snapshots) or any(self.records.values())
 
 
 class Follower:
-    """All journals of one run, and whether it is in progress."""
+    """Journals of one run, and whether it is in progress."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        names: Sequence[str] = NAMES,
+        inside: Path | None = None,
+        last_bytes: int | None = None,
+    ) -> None:
+        """`last_bytes`: start that many bytes before the end of each journal; None: at their start."""
         self.run = RunFolder(folder)
+        self.names, self.inside, self.last_bytes = names, inside, last_bytes
         self._begin_()
 
     def _begin_(self) -> None:
-        self.tails = {name: Tail(self.run.path / f"{name}.jsonl") for name in NAMES}
+        self.tails = {
+            name: Tail(self.run.path / f"{name}.jsonl", inside=self.inside, last_bytes=self.last_bytes)
+            for name in self.names
+        }
         self.seen: set[int] = set()
-        self.is_finished = False
+        self.is_finished: bool | None = None if self.last_bytes is not None else False
         self.status: Status | None = None
 
     def news(self) -> News:
-        """What is new since the last call; the first one gives everything."""
+        """What is new since the last call, at most one block a journal; the first ones give everything."""
         found = News()
+        if self.is_finished is None:
+            self.is_finished = has_final(self.run.path / "metrics.jsonl", inside=self.inside)
         for name, tail in self.tails.items():
             found.records[name], restarted = tail.read()
             found.restarted |= restarted
+            found.is_behind |= tail.is_behind
+            found.num_bytes[name] = tail.num_bytes
         if found.restarted:
             self._begin_()
             return News(restarted=True, status=self._status())
@@ -99,15 +90,68 @@ class Follower:
         found.status_changed, self.status = found.status != self.status, found.status
         return found
 
+    @property
+    def cut(self) -> set[str]:
+        """The journals whose earlier records were left out."""
+        return {name for name, tail in self.tails.items() if tail.is_cut}
+
     def _status(self) -> Status:
         if is_locked(self.run):
             return "running"
         return "finished" if self.is_finished else "stopped"
 
 
+def has_final(path: Path, *, inside: Path | None = None) -> bool:
+    """Whether a journal has the record that ends a run. Searched as bytes, without parsing it."""
+    block, overlap = 1 << 20, 64
+    try:
+        with guarded.open_read(path, inside=inside) as file:
+            before = b""
+            while content := file.read(block):
+                if FINAL.search(before + content):
+                    return True
+                before = content[-overlap:]
+    except FileNotFoundError:
+        pass
+    return False
+
+
 def snapshot_steps(run: RunFolder) -> set[int]:
     names = (path.stem.removeprefix("step-") for path in run.keys.glob("step-*.safetensors"))
-    return {int(name) for name in names if name.isdecimal()}
+    return {int(name) for name in names if name.isdecimal() and len(name) < 19}
+
+
+class Recent:
+    """The latest records of a run, for clients that join: those of whole looks, the oldest dropped first."""
+
+    def __init__(self) -> None:
+        self.looks: dict[str, deque[tuple[list[Record], int]]] = {name: deque() for name in NAMES}
+        self.cut: set[str] = set()
+        self.snapshots: list[int] = []
+        self.status: Status = "stopped"
+
+    def add_(self, news: News, cut: Iterable[str] = ()) -> None:
+        """`cut`: journals that were not read from their start."""
+        if news.restarted:
+            self.__init__()
+        self.cut |= set(cut)
+        for name, records in news.records.items():
+            if records:
+                self.looks[name].append((records, news.num_bytes.get(name, 0)))
+            while len(self.looks[name]) > 1 and sum(size for _, size in self.looks[name]) > RECENT_BYTES:
+                self.looks[name].popleft()
+                self.cut.add(name)
+        self.snapshots += news.snapshots
+        self.status = news.status
+
+    def after(self, step: int) -> News:
+        """What is later than a step; `restarted` if that is more than is held."""
+        held = {name: [record for look, _ in looks for record in look] for name, looks in self.looks.items()}
+        for name in self.cut:
+            steps = (at for record in held[name] if isinstance(at := record.get("step"), int))
+            if step < next(steps, step):
+                return News(restarted=True, status=self.status)
+        return News(records=held, snapshots=list(self.snapshots), status=self.status)
 
 
 def increment(news: News, after: int = -1) -> Increment:
@@ -116,14 +160,21 @@ def increment(news: News, after: int = -1) -> Increment:
     def later(records: list[Record]) -> list[Record]:
         return [record for record in records if isinstance(step := record.get("step"), int) and step > after]
 
-    metrics, layers = later(news.records["metrics"]), later(news.records["layers"])
+    metrics, layers = Metrics(), Table()  # which bound what a crafted journal makes of them
+    for record in later(news.records["metrics"]):
+        metrics.append(record)
+    for record in later(news.records["layers"]):
+        layers.append(record)
     return Increment(
         kind="restart" if news.restarted else "increment",
         status=news.status,
         curves=journals.curves(metrics, later(news.records["timing"])),
-        training=training_series(layers),
+        training=training_series(list(layers)),
         evaluation=evaluation_series(metrics),
         warnings=journals.warnings(metrics),
         new_snapshots=[step for step in news.snapshots if step > after],
         new_samples=len(later(news.records["samples"])),
     )
+
+
+__all__ = ["Follower", "News", "Recent", "Tail", "increment", "snapshot_steps"]

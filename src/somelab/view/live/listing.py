@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from somelab.runs import RunFolder
 from somelab.view.live.journals import Follower, News
 from somelab.view.live.messages import ResultSummary, RunList, RunSummary
 from somelab.view.live.table import Entry, RunTable
+from somelab.view.page.files import config_of, json_object
 from somelab.view.page.packing import number
 from somelab.view.page.payload import UNREADABLE, one_line
-from somelab.view.page.results import Kind
+from somelab.view.page.results import Kind, changed_at
 from somelab.view.page.settings import data_of, num_steps
 from somelab.view.page.status import Foreign, check_ours
 from somelab.view.page.studies import summary_of
@@ -23,6 +25,8 @@ from somelab.view.page.sweeps import table_of
 from somelab.view.schema.page import FORMAT, Status
 
 SPARK_POINTS = 60
+SECONDS_OF_READING = 1.0
+"""For the journals of all runs in one look; beyond it every run still has one block read."""
 
 
 @dataclass
@@ -37,18 +41,20 @@ class _Known:
     losses: list[float | None] = field(default_factory=list)
     num_per_loss: int = 1
     """Steps behind each entry of `losses`: it doubles when the list has grown too long."""
-    last: dict[str, Any] = field(default_factory=dict)
-    evaluation: dict[str, Any] = field(default_factory=dict)
+    last_loss: float | None = None
+    val_ppl: float | None = None
+    bits_per_byte: float | None = None
     num_warnings: int = 0
 
     def take_(self, news: News) -> None:
         for record in news.records["metrics"]:
             kind = record.get("kind")
             if kind == "train":
-                self.last, self.step = record, int(record.get("step") or self.step)
-                self._add_(number(record.get("loss")))
+                self.last_loss, self.step = number(record.get("loss")), int(record.get("step") or self.step)
+                self._add_(self.last_loss)
             elif kind in ("evaluation", "final"):
-                self.evaluation = record
+                self.val_ppl = number(record.get("val_ppl"))
+                self.bits_per_byte = number(record.get("bits_per_byte"))
             elif kind == "warning":
                 self.num_warnings += 1
 
@@ -65,36 +71,56 @@ class LiveList:
     def __init__(self, table: RunTable) -> None:
         self.table = table
         self._known: dict[Path, _Known] = {}
+        self._results: dict[Path, tuple[object, ResultSummary]] = {}
         self._lock = threading.Lock()
 
     def look(self) -> RunList:
+        """The list as it is now. Long journals are read over several looks: each spends a bounded time on
+        them, and shows how far it has come."""
         with self._lock:
             entries, unread = self.table.look()
-            runs = [self._summary(entry) for entry in entries if entry.kind is None]
-            results = [_result(entry, entry.kind) for entry in entries if entry.kind is not None]
+            until = time.monotonic() + SECONDS_OF_READING
+            runs = [self._summary(entry, until) for entry in entries if entry.kind is None]
+            results = [self._result(entry, entry.kind) for entry in entries if entry.kind is not None]
+            found = {entry.path for entry in entries}
+            for gone in [path for path in self._known if path not in found]:
+                del self._known[gone]
+            for gone in [path for path in self._results if path not in found]:
+                del self._results[gone]
         order: dict[Status, int] = {"running": 0, "finished": 1, "stopped": 1, "broken": 2, "foreign": 2}
         runs.sort(key=lambda run: run.started or "", reverse=True)
         runs.sort(key=lambda run: order[run.status])
         return RunList(format=FORMAT, made_by_version=__version__, runs=runs, results=results, unread=unread)
 
-    def _summary(self, entry: Entry) -> RunSummary:
+    def _summary(self, entry: Entry, until: float) -> RunSummary:
         if entry.problem is not None:
             return _unreadable(entry, "foreign", entry.problem)
         try:
-            facts = check_ours(RunFolder(entry.path))
+            facts = check_ours(RunFolder(entry.path), inside=entry.root)
             known = self._known.get(entry.path)
             if known is None or known.facts != facts:
-                known = self._known[entry.path] = _read(entry.path, facts)
-            news = known.follower.news()
-            if news.restarted:
-                known = self._known[entry.path] = _read(entry.path, facts)
+                known = self._known[entry.path] = _read(entry, facts)
+            while True:
                 news = known.follower.news()
-            known.take_(news)
-            return _line(entry, known, news.status)
+                if news.restarted:
+                    known = self._known[entry.path] = _read(entry, facts)
+                    continue
+                known.take_(news)
+                if not news.is_behind or time.monotonic() > until:
+                    return _line(entry, known, news.status)
         except Foreign as error:
             return _unreadable(entry, "foreign", one_line(error, ""))
         except UNREADABLE as error:
+            self._known.pop(entry.path, None)
             return _unreadable(entry, "broken", one_line(error, f"{entry.path}: cannot be read"))
+
+    def _result(self, entry: Entry, kind: Kind) -> ResultSummary:
+        """Read again when its files have changed: the list is asked for every few seconds."""
+        state = (entry.id, kind, *(changed_at(entry.path / name) for name in ("table.json", "summary.json")))
+        known = self._results.get(entry.path)
+        if known is None or known[0] != state:
+            known = self._results[entry.path] = (state, _result(entry, kind))
+        return known[1]
 
 
 def _result(entry: Entry, kind: Kind) -> ResultSummary:
@@ -125,12 +151,11 @@ def _number_of(things: Any, word: str) -> str:
     return f"{len(things)} {word}" + ("" if len(things) == 1 else "s")
 
 
-def _read(path: Path, facts: dict[str, Any]) -> _Known:
-    import json
-
-    run = RunFolder(path)
-    environment = json.loads((path / "environment.json").read_text(encoding="utf-8"))
-    return _Known(Follower(path), run.config(), facts, environment if isinstance(environment, dict) else {})
+def _read(entry: Entry, facts: dict[str, Any]) -> _Known:
+    run = RunFolder(entry.path)
+    environment = json_object(entry.path / "environment.json", inside=entry.root)
+    follower = Follower(entry.path, names=("metrics",), inside=entry.root)
+    return _Known(follower, config_of(run, inside=entry.root), facts, environment)
 
 
 def _line(entry: Entry, known: _Known, status: Status) -> RunSummary:
@@ -157,9 +182,9 @@ def _line(entry: Entry, known: _Known, status: Status) -> RunSummary:
         started=_word(started),
         step=known.step,
         num_steps=num_steps(config, data_of(facts)),
-        train_loss=number(known.last.get("loss")),
-        val_ppl=number(known.evaluation.get("val_ppl")),
-        bits_per_byte=number(known.evaluation.get("bits_per_byte")),
+        train_loss=known.last_loss,
+        val_ppl=known.val_ppl,
+        bits_per_byte=known.bits_per_byte,
         num_warnings=known.num_warnings,
         sparkline=known.losses[::step],
     )

@@ -3,6 +3,7 @@ traces. `ui/src/schema.ts` is generated from these models too."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
 from pydantic import Field
@@ -92,6 +93,13 @@ class Increment(Part):
     new_snapshots: list[int]
     """Steps of key snapshots that are new: galaxies can be fetched again."""
     new_samples: int
+
+    @cached_property
+    def event(self) -> str:
+        """As a server-sent event; one text for all clients."""
+        steps = self.curves.train.step
+        mark = f"id: {steps[-1]}\n" if steps else ""
+        return f"event: increment\n{mark}data: {self.model_dump_json()}\n\n"
 
 
 class Problem(Part):

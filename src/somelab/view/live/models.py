@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -42,7 +43,7 @@ class Models:
         from somelab.view.page.heavy import galaxies_of
 
         run = RunFolder(folder)
-        with self._lock:
+        with self._lock, explained(folder):
             study = self._known_study(folder) if quick else self._study_if_any(folder)
             maps = MAPS_OF_A_RUNNING_RUN if quick or is_locked(run) else self.options.maps
             state = (frozenset(snapshot_steps(run)), maps, self._studies[folder][0] if study else None)
@@ -55,7 +56,7 @@ class Models:
     def guilds(self, folder: Path) -> list[LayerGuilds]:
         from somelab.view.page.heavy import guilds_of
 
-        with self._lock:
+        with self._lock, explained(folder):
             study = self._study(folder)
             if study.reading is None and study.left_out:
                 raise SomelabError(study.left_out[0].reason)
@@ -64,7 +65,7 @@ class Models:
     def traces(self, folder: Path) -> list[Trace]:
         from somelab.view.page.heavy import traces_of
 
-        with self._lock:
+        with self._lock, explained(folder):
             return traces_of(self._study(folder))
 
     def trace(self, folder: Path, request: TraceRequest) -> TraceResponse:
@@ -72,7 +73,7 @@ class Models:
         from somelab.analysis.traces import prompt_trace
         from somelab.view.page.heavy import trace_of
 
-        with self._lock:
+        with self._lock, explained(folder):
             trained = self._model(folder)
             made = prompt_trace(
                 trained,
@@ -81,13 +82,15 @@ class Models:
                 temperature=request.temperature,
                 seed=request.seed,
             )
-        return TraceResponse(text="".join(made.tokens), trace=trace_of(made))
+            return TraceResponse(text="".join(made.tokens), trace=trace_of(made))
 
     def _model(self, folder: Path) -> TrainedModel:
         from somelab.runs.trained import load_trained
+        from somelab.view.page.heavy import check_files
 
         known = self._loaded.get(folder)
         if known is None or known[0] != last_checkpoint(folder):
+            check_files(RunFolder(folder))
             known = _read_steadily(folder, load_trained)
         _keep_(self._loaded, folder, known)
         return known[1]
@@ -112,6 +115,22 @@ class Models:
             return self._study(folder)
         except SomelabError:
             return None
+
+
+@contextmanager
+def explained(folder: Path) -> Generator[None]:
+    """Turn what torch and safetensors raise about a damaged or odd model into one line: the run is at fault,
+    not the server."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (RuntimeError, SafetensorError, MemoryError) as error:
+        first = (str(error).strip().splitlines() or [""])[0]
+        raise SomelabError(
+            f"run {folder}: its model cannot be computed ({type(error).__name__}: {first[:200]}); "
+            "train it again, or remove its last checkpoint"
+        ) from error
 
 
 def last_checkpoint(folder: Path) -> str:

@@ -10,28 +10,31 @@ GET /api/sweeps/{id}           a sweep with its curves     GET  /api/studies/{id
 from __future__ import annotations
 
 import asyncio
-import json
+import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from somelab.errors import SomelabError
 from somelab.view.live.events import Channels, event_lines
-from somelab.view.live.guard import Guard
+from somelab.view.live.guard import MOST_BODY, Guard
 from somelab.view.live.listing import LiveList
-from somelab.view.live.messages import Problem, RunList, TraceRequest
+from somelab.view.live.messages import Problem, TraceRequest
 from somelab.view.live.models import Models
+from somelab.view.live.opened import OpenedRuns
+from somelab.view.live.policy import policy_of
+from somelab.view.live.pools import Busy, Pool, TooLong
 from somelab.view.live.table import RunTable, UnknownRun
 from somelab.view.page.groups import page_with
-from somelab.view.page.payload import UNREADABLE, not_a_run, one_line, run_of
+from somelab.view.page.payload import UNREADABLE, not_a_run, one_line
 from somelab.view.page.studies import study_of
 from somelab.view.page.sweeps import sweep_of
 from somelab.view.report import static_page
-from somelab.view.schema.page import Galaxy, LayerGuilds, Trace
+from somelab.view.schema.page import Galaxy, LayerGuilds, Run, Trace
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -41,7 +44,12 @@ if TYPE_CHECKING:
     from somelab.view.page.heavy import Options
 
 MOST_COMPARED = 24
+MOST_WAITING_FOR_MODELS = 16
+"""Prompts and studies. At some seconds each, the last of them waits a minute or two."""
 SECONDS_OF_A_LIST = 1.0
+SECONDS_FOR_A_LIST = 0.5
+"""That a client waits for a new list, when there is an earlier one."""
+SECONDS_OF_A_REQUEST = 10.0
 Handler = Callable[["Request"], Awaitable["Response"]]
 
 
@@ -50,103 +58,163 @@ class Bad(SomelabError):
 
 
 class Service:
-    """The endpoints. File access and models run in threads."""
+    """The endpoints. Files, models and the making of answers are for threads: the event loop only waits."""
 
     def __init__(self, roots: Sequence[Path], options: Options) -> None:
         self.table = RunTable(roots)
         self.list = LiveList(self.table)
+        self.opened = OpenedRuns()
         self.models = Models(options)
         self.channels = Channels()
-        self._listed: tuple[float, RunList] | None = None
+        self.pools = {
+            "list": Pool("the list of runs", threads=1, waiting=1, seconds=60),
+            # Two: while one reads a long journal, another run can be opened.
+            "reading": Pool("runs", threads=2, waiting=64, seconds=60),
+            # One: models share the processor, and prompts take seconds each.
+            "models": Pool("models", threads=1, waiting=MOST_WAITING_FOR_MODELS, seconds=600),
+        }
+        self._listed: tuple[float, bytes] | None = None
+        self._listing: asyncio.Future[bytes] | None = None
         self.table.look()
+        self.page_content = static_page()
+        self.page_policy = policy_of(self.page_content)
 
     async def page(self, request: Request) -> Response:
         from starlette.responses import HTMLResponse
 
-        return HTMLResponse(static_page(), headers={"Content-Security-Policy": "frame-ancestors 'none'"})
+        return HTMLResponse(self.page_content, headers={"Content-Security-Policy": self.page_policy})
 
     async def runs(self, request: Request) -> Response:
-        """Refreshed at most once a second."""
-        if self._listed is None or time.monotonic() - self._listed[0] > SECONDS_OF_A_LIST:
-            self._listed = (time.monotonic(), await asyncio.to_thread(self.list.look))
-        return _json(self._listed[1])
+        """Refreshed at most once a second. While a long look goes on, clients get the list before it."""
+        if self._listing is None or self._listing.done():
+            if self._listed is not None and time.monotonic() - self._listed[0] < SECONDS_OF_A_LIST:
+                return _json(self._listed[1])
+            self._listing = asyncio.ensure_future(self._look())
+        wait = None if self._listed is None else SECONDS_FOR_A_LIST
+        try:
+            return _json(await asyncio.wait_for(asyncio.shield(self._listing), wait))
+        except asyncio.TimeoutError:
+            assert self._listed is not None
+            return _json(self._listed[1])
+
+    async def _look(self) -> bytes:
+        found = await self.pools["list"].run(lambda: self.list.look().model_dump_json().encode())
+        self._listed = (time.monotonic(), found)
+        return found
 
     async def run(self, request: Request) -> Response:
-        return _json(await asyncio.to_thread(self._run, request.path_params["run_id"]))
+        run_id = request.path_params["run_id"]
 
-    def _run(self, run_id: str) -> BaseModel:
+        def read() -> bytes:
+            return self._run(run_id).model_dump_json().encode()
+
+        return _json(await self.pools["reading"].shared(("run", run_id), read))
+
+    def _run(self, run_id: str) -> Run:
         from somelab.runs import RunFolder
 
         entry = self.table.entry(run_id)
         if entry.problem is not None:
             return not_a_run(RunFolder(entry.path), run_id, "foreign", entry.problem)
-        return run_of(entry.path, run_id)
+        return self.opened.run(entry)
 
     async def galaxies(self, request: Request) -> Response:
-        folder, quick = self._folder(request), request.query_params.get("quick") == "1"
-        found = await asyncio.to_thread(lambda: self.models.galaxies(folder, quick=quick))
-        return _json_list(list[Galaxy], found)
-
-    async def guilds(self, request: Request) -> Response:
-        return _json_list(
-            list[LayerGuilds], await asyncio.to_thread(self.models.guilds, self._folder(request))
+        quick = request.query_params.get("quick") == "1"
+        return await self._of_model(
+            request, list[Galaxy], lambda folder: self.models.galaxies(folder, quick=quick), quick
         )
 
+    async def guilds(self, request: Request) -> Response:
+        return await self._of_model(request, list[LayerGuilds], self.models.guilds)
+
     async def traces(self, request: Request) -> Response:
-        return _json_list(list[Trace], await asyncio.to_thread(self.models.traces, self._folder(request)))
+        return await self._of_model(request, list[Trace], self.models.traces)
+
+    async def _of_model(
+        self, request: Request, kind: Any, make: Callable[[Path], Any], *variant: object
+    ) -> Response:
+        """Parts that need a model or all snapshots. Clients that wait for the same part share it."""
+        run_id = request.path_params["run_id"]
+
+        def made() -> bytes:
+            return TypeAdapter(kind).dump_json(make(self.table.folder(run_id)))
+
+        return _json(await self.pools["models"].shared((run_id, str(kind), *variant), made))
 
     async def trace(self, request: Request) -> Response:
-        folder = self._folder(request)
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             raise Bad("the request is not application/json")
+        body = await body_of(request)
         try:
-            wanted = TraceRequest.model_validate_json(await request.body())
+            wanted = TraceRequest.model_validate_json(body)
         except ValidationError as error:
             raise Bad(_first_problem(error)) from None
-        return _json(await asyncio.to_thread(self.models.trace, folder, wanted))
+        run_id = request.path_params["run_id"]
+
+        def made() -> bytes:
+            return self.models.trace(self.table.folder(run_id), wanted).model_dump_json().encode()
+
+        return _json(await self.pools["models"].run(made))
 
     async def compare(self, request: Request) -> Response:
         ids = [run_id for run_id in request.query_params.get("ids", "").split(",") if run_id]
         if not 0 < len(ids) <= MOST_COMPARED:
             raise Bad(f"ids names {len(ids)} runs; name 1 to {MOST_COMPARED}, separated by commas")
-        folders = [self.table.folder(run_id) for run_id in dict.fromkeys(ids)]
-        runs = await asyncio.to_thread(
-            lambda: [run_of(path, run_id) for path, run_id in zip(folders, dict.fromkeys(ids))]
-        )
-        return _json(page_with(runs))
+        asked = tuple(dict.fromkeys(ids))
+
+        def read() -> bytes:
+            entries = [self.table.readable(run_id) for run_id in asked]
+            return page_with([self.opened.run(entry) for entry in entries]).model_dump_json().encode()
+
+        return _json(await self.pools["reading"].shared(("compare", asked), read))
 
     async def sweep(self, request: Request) -> Response:
         sweep_id = request.path_params["run_id"]
-        return _json(await asyncio.to_thread(sweep_of, self._folder(request), sweep_id, self.table.id_of))
+
+        def read() -> bytes:
+            return (
+                sweep_of(self.table.folder(sweep_id), sweep_id, self.table.id_of).model_dump_json().encode()
+            )
+
+        return _json(await self.pools["reading"].shared(("sweep", sweep_id), read))
 
     async def study(self, request: Request) -> Response:
-        return _json(await asyncio.to_thread(study_of, self._folder(request), request.path_params["run_id"]))
+        study_id = request.path_params["run_id"]
+
+        def read() -> bytes:
+            return study_of(self.table.folder(study_id), study_id).model_dump_json().encode()
+
+        return _json(await self.pools["reading"].shared(("study", study_id), read))
 
     async def events(self, request: Request) -> Response:
         from starlette.responses import StreamingResponse
 
-        folder = self._folder(request)
         after = request.headers.get("last-event-id") or request.query_params.get("after") or "-1"
-        if not after.lstrip("-").isdecimal():
-            raise Bad(f"after = {after!r}: is not a step")
-        lines = event_lines(self.channels.of(folder).listen(int(after)))
+        if not re.fullmatch(r"-?[0-9]{1,18}", after):
+            raise Bad(f"after = {after[:40]!r}: is not a step")
+        run_id = request.path_params["run_id"]
+        entry = await self.pools["reading"].run(lambda: self.table.readable(run_id))
+        lines = event_lines(self.channels.of(entry.path, inside=entry.root).listen(int(after)))
         return StreamingResponse(lines, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
-    def _folder(self, request: Request) -> Path:
-        return self.table.folder(request.path_params["run_id"])
+    async def close(self) -> None:
+        await self.channels.close()
+        for pool in self.pools.values():
+            pool.close()
 
 
 def make_app(roots: Sequence[Path], options: Options, *, host: str, token: str | None) -> FastAPI:
     """The server as an ASGI application, guarded."""
     from fastapi import FastAPI
     from starlette.exceptions import HTTPException
+    from starlette.requests import ClientDisconnect
 
     service = Service(roots, options)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI):
         yield
-        await service.channels.close()
+        await service.close()
 
     app = FastAPI(
         title="somelab",
@@ -171,8 +239,9 @@ def make_app(roots: Sequence[Path], options: Options, *, host: str, token: str |
     )
     for path, handler, method in routes:
         app.add_route(path, handler, methods=[method])
-    for kind in (*UNREADABLE, HTTPException, Exception):
+    for kind in (*UNREADABLE, HTTPException, ClientDisconnect, Exception):
         app.add_exception_handler(kind, _failed)
+    app.state.service = service
     app.add_middleware(Guard, host=host, token=token)
     return app
 
@@ -180,9 +249,16 @@ def make_app(roots: Sequence[Path], options: Options, *, host: str, token: str |
 async def _failed(request: Request, error: Exception) -> Response:
     """Every failure is one line of JSON; internal errors hide their details."""
     from starlette.exceptions import HTTPException
+    from starlette.requests import ClientDisconnect
 
     if isinstance(error, HTTPException):
-        return _problem(error.status_code, f"{request.url.path}: {error.detail}")
+        return _problem(error.status_code, f"{request.scope['path'][:200]}: {error.detail}")
+    if isinstance(error, ClientDisconnect):
+        return _problem(400, "the request has ended before its content")  # nobody is there to read it
+    if isinstance(error, Busy):
+        return _problem(429, str(error), {"Retry-After": str(error.seconds)})
+    if isinstance(error, TooLong):
+        return _problem(503, str(error), {"Retry-After": "30"})
     if isinstance(error, UnknownRun):
         return _problem(404, str(error))
     if isinstance(error, SomelabError):
@@ -194,26 +270,42 @@ async def _failed(request: Request, error: Exception) -> Response:
     )
 
 
-def _problem(status: int, error: str) -> Response:
+async def body_of(request: Request) -> bytes:
+    """The content of a request: bounded, and not waited for for ever."""
+
+    async def read() -> bytes:
+        content = b""
+        async for part in request.stream():
+            content += part
+            if len(content) > MOST_BODY:
+                raise Bad(f"the request has more than {MOST_BODY:,} bytes")
+        return content
+
+    try:
+        return await asyncio.wait_for(read(), SECONDS_OF_A_REQUEST)
+    except asyncio.TimeoutError:
+        raise Bad(f"the content of the request has not come within {SECONDS_OF_A_REQUEST:.0f} s") from None
+
+
+def _problem(status: int, error: str, headers: dict[str, str] | None = None) -> Response:
     from starlette.responses import Response
 
     body = Problem(error=" ".join(error.split())).model_dump_json()
-    return Response(body, status_code=status, media_type="application/json")
+    return Response(body, status_code=status, media_type="application/json", headers=headers)
 
 
 def _first_problem(error: ValidationError) -> str:
-    first = error.errors(include_url=False)[0]
-    name = ".".join(str(part) for part in first["loc"]) or "the request"
-    return f"{name} = {json.dumps(first.get('input'), default=str)[:80]}: {first['msg']}"
+    first = error.errors(include_url=False, include_context=False)[0]
+    name = ".".join(str(part)[:40] for part in first["loc"][:3]) or "the request"
+    # Shortened before it is written out: the value may be all of the request, nested as deeply as it can be.
+    shown = repr(first.get("input"))[:80] if isinstance(first.get("input"), _SHORT) else "..."
+    return f"{name} = {shown}: {first['msg']}"
 
 
-def _json(content: BaseModel) -> Response:
+_SHORT = (str, bytes, int, float, bool, type(None))
+
+
+def _json(content: bytes) -> Response:
     from starlette.responses import Response
 
-    return Response(content.model_dump_json(), media_type="application/json")
-
-
-def _json_list(kind: Any, content: list[Any]) -> Response:
-    from starlette.responses import Response
-
-    return Response(TypeAdapter(kind).dump_json(content), media_type="application/json")
+    return Response(content, media_type="application/json")

@@ -14,6 +14,8 @@ from somelab.view.page.groups import run_ids
 from somelab.view.page.results import Kind, kind_of
 
 DEPTH = 3  # levels below a named folder at which runs are looked for
+MOST_FILES = 50_000
+"""In one folder of a run or of results: they are all looked at whenever the list is."""
 DEPTH_OF_RESULTS = 2  # levels below the folder of a sweep at which its runs lie: arm, then seed
 
 
@@ -29,6 +31,8 @@ class Entry:
     path: Path
     problem: str | None
     """Why it must not be read; None for a folder that may be."""
+    root: Path
+    """The named folder that it lies in: nothing outside of that is read."""
     kind: Kind | None = None
     """None for a run, and for what is neither a run nor results."""
 
@@ -43,14 +47,15 @@ class RunTable:
 
     def look(self) -> tuple[list[Entry], list[str]]:
         """All folders as they are now, and a line for each named one that cannot be searched."""
-        found: dict[Path, str | None] = {}
+        found: dict[Path, tuple[str | None, Path]] = {}
         unread: list[str] = []
         for root in self.roots:
             if not root.is_dir():
                 unread.append(f"{root}: there is no such folder; `somelab train` makes one")
                 continue
             for path in _folders(root):
-                found.setdefault(path, link_outside(path, root))
+                if path not in found:
+                    found[path] = (why_not(path, root), root)
         fresh = [path for path in found if path not in self._ids]
         taken = set(self._ids.values())
         for path, wanted in zip(fresh, run_ids(fresh), strict=True):
@@ -60,28 +65,32 @@ class RunTable:
             taken.add(made)
             self._ids[path] = made
         return [
-            Entry(self._ids[path], path, problem, None if problem else kind_of(path))
-            for path, problem in found.items()
+            Entry(self._ids[path], path, problem, root, None if problem else kind_of(path))
+            for path, (problem, root) in found.items()
         ], unread
 
     def entry(self, run_id: str) -> Entry:
         """The folder of an id, checked again: links may have changed since the list was made."""
-        for path, known in self._ids.items():
+        for path, known in list(self._ids.items()):  # a list: a look in another thread may add to it
             if known == run_id and path.is_dir():
                 root = next(root for root in self.roots if path.is_relative_to(root))
-                return Entry(run_id, path, link_outside(path, root))
+                return Entry(run_id, path, why_not(path, root), root)
         raise UnknownRun(f"run {run_id!r}: is not among the runs that are served; reload the list")
 
     def id_of(self, path: Path) -> str | None:
         """The id of a folder that was found; None for any other."""
         return self._ids.get(path.resolve())
 
-    def folder(self, run_id: str) -> Path:
-        """The folder of an id that may be read."""
+    def readable(self, run_id: str) -> Entry:
+        """The entry of an id that may be read."""
         entry = self.entry(run_id)
         if entry.problem is not None:
             raise SomelabError(entry.problem)
-        return entry.path
+        return entry
+
+    def folder(self, run_id: str) -> Path:
+        """Its folder."""
+        return self.readable(run_id).path
 
 
 def _folders(root: Path) -> Iterator[Path]:
@@ -114,23 +123,50 @@ def _children(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(names)]
 
 
-def link_outside(folder: Path, root: Path) -> str | None:
-    """The first link in a folder, or the folder itself, that leaves the runs folder: what is wrong, in a
-    line."""
-    if not folder.resolve().is_relative_to(root):
-        return f"run {folder}: is a link that leaves the runs folder; name its target to serve it"
-    waiting = [folder]
-    while waiting:
-        try:
-            with os.scandir(waiting.pop()) as entries:
-                for entry in entries:
-                    if entry.is_symlink():
-                        if not Path(entry.path).resolve().is_relative_to(root):
-                            return (
-                                f"run {folder}: {entry.name} is a link that leaves the runs folder; remove it"
-                            )
-                    elif entry.is_dir():
-                        waiting.append(Path(entry.path))
-        except OSError as error:
-            return f"run {folder}: cannot be read ({error.strerror})"
+def why_not(folder: Path, root: Path) -> str | None:
+    """Why a folder must not be read, in a line; None if it may be. A link could leave the runs folder, and
+    opening a FIFO or a device could wait for ever."""
+    try:
+        if not folder.resolve().is_relative_to(root):
+            return f"run {folder}: is a link that leaves the runs folder; name its target to serve it"
+        for number, entry in enumerate(_entries_below(folder), 1):
+            if problem := _entry_problem(entry, root):
+                return f"run {folder}: {entry.name} {problem}; remove it"
+            if number > MOST_FILES:
+                return f"run {folder}: has more than {MOST_FILES:,} files, which no run has"
+    except FileNotFoundError:
+        return f"run {folder}: has vanished; reload the list"
+    except OSError as error:
+        return f"run {folder}: cannot be read ({error.strerror})"
+    except RuntimeError:  # what pathlib makes of a loop of links
+        return f"run {folder}: has a link that leads to itself; remove it"
     return None
+
+
+def _entries_below(folder: Path) -> Iterator[os.DirEntry[str]]:
+    waiting = [str(folder)]
+    while waiting:
+        place = waiting.pop()
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    yield entry
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append(entry.path)
+        except FileNotFoundError:
+            if place == str(folder):
+                raise
+            # A folder of a checkpoint that was written or replaced meanwhile is no fault.
+
+
+def _entry_problem(entry: os.DirEntry[str], root: Path) -> str | None:
+    if entry.is_symlink():
+        target = Path(entry.path).resolve()
+        if not target.is_relative_to(root):
+            return "is a link that leaves the runs folder"
+        is_plain = target.is_file() or target.is_dir() or not target.exists()
+        return None if is_plain else "is a link to what is not a regular file"
+    if entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False):
+        return None
+    # One that was removed since the folder was listed is neither, and is no problem.
+    return "is not a regular file" if os.path.lexists(entry.path) else None

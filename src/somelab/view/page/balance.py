@@ -9,8 +9,9 @@ from typing import Any
 
 from somelab.config import Config
 from somelab.core.collapse import DEAD_SHARE, FUSED_CROWDING, UNIFORM_GATES, Finding, findings
-from somelab.view.page.curves import Record, evaluations
+from somelab.view.page.curves import Journal, evaluations
 from somelab.view.page.packing import number
+from somelab.view.page.tail import Record
 from somelab.view.schema.page import Line, MeasureInfo, Series
 
 KINDS = {
@@ -118,7 +119,7 @@ def training_series(layers: Sequence[Record]) -> Series:
     )
 
 
-def evaluation_series(metrics: Sequence[Record]) -> Series:
+def evaluation_series(metrics: Journal) -> Series:
     return _series(
         [(record["step"], record["layers"]) for record in evaluations(metrics) if record.get("layers")]
     )
@@ -137,7 +138,7 @@ def _series(times: Sequence[tuple[int, Sequence[Mapping[str, Any]]]]) -> Series:
     return Series(steps=[step for step, _ in times], measures=measures)
 
 
-def failures(config: Config, metrics: Sequence[Record], layers: Sequence[Record]) -> list[Finding]:
+def failures(config: Config, metrics: Journal, layers: Sequence[Record]) -> list[Finding]:
     """The failures of a run by its last evaluation, or by its last training record if it has none."""
     measured = [record["layers"] for record in evaluations(metrics) if record.get("layers")]
     latest = measured[-1] if measured else layers[-1]["layers"] if layers else []

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from somelab.view.page.packing import number, numbers
+from somelab.view.page.records import Columns, Metrics
+from somelab.view.page.tail import Record
 from somelab.view.schema.page import Curves, EvaluationCurve, Final, TimingCurve, TrainCurve, TrainingWarning
 
 MOST_POINTS = 1500
 RECENT_STEPS = 50
 """Steps over which the last training loss and speed are averaged."""
 
-Record = dict[str, Any]
+Journal = Metrics | Sequence[Record]
+"""Records as they were written, or in the compact form in which a whole journal is held."""
 
 NO_CURVES = Curves(
     train=TrainCurve(thinned=1, step=[], tokens=[], loss=[], learning_rate=[], grad_norm=[]),
@@ -23,7 +26,7 @@ NO_CURVES = Curves(
 )
 
 
-def curves(metrics: Sequence[Record], timing: Sequence[Record]) -> Curves:
+def curves(metrics: Journal, timing: Sequence[Record]) -> Curves:
     """All curves of a run."""
     return Curves(
         train=_train(of_kind(metrics, "train")),
@@ -32,13 +35,15 @@ def curves(metrics: Sequence[Record], timing: Sequence[Record]) -> Curves:
     )
 
 
-def of_kind(metrics: Sequence[Record], *kinds: str) -> list[Record]:
+def of_kind(metrics: Journal, *kinds: str) -> Sequence[Record]:
+    if isinstance(metrics, Metrics):
+        return metrics.of_kind(*kinds)
     return [
         record for record in metrics if record.get("kind") in kinds and isinstance(record.get("step"), int)
     ]
 
 
-def evaluations(metrics: Sequence[Record]) -> list[Record]:
+def evaluations(metrics: Journal) -> list[Record]:
     """Evaluations in their order. The one at the end uses all of the text and replaces a partial one at that
     step."""
     by_step: dict[int, Record] = {}
@@ -47,7 +52,7 @@ def evaluations(metrics: Sequence[Record]) -> list[Record]:
     return [by_step[step] for step in sorted(by_step)]
 
 
-def final(metrics: Sequence[Record], timing: Sequence[Record]) -> Final | None:
+def final(metrics: Journal, timing: Sequence[Record]) -> Final | None:
     """The main figures of a run; None before its first record."""
     train, measured = of_kind(metrics, "train"), evaluations(metrics)
     last = measured[-1] if measured else None
@@ -76,7 +81,7 @@ def _layer_mean(record: Record | None, name: str) -> float | None:
     return _mean([layer.get(name) for layer in (record or {}).get("layers", ())])
 
 
-def warnings(metrics: Sequence[Record]) -> list[TrainingWarning]:
+def warnings(metrics: Journal) -> list[TrainingWarning]:
     """The warnings of training. A key such as `key fusion/3` names the failure and the layer."""
     found: list[TrainingWarning] = []
     for record in of_kind(metrics, "warning"):
@@ -88,15 +93,15 @@ def warnings(metrics: Sequence[Record]) -> list[TrainingWarning]:
 
 
 def _train(records: Sequence[Record]) -> TrainCurve:
-    blocks = _blocks(records)
-    return TrainCurve(
-        thinned=_block_size(len(records)),
-        step=[block[-1]["step"] for block in blocks],
-        tokens=[int(block[-1].get("tokens") or 0) for block in blocks],
-        loss=_means(blocks, "loss"),
-        learning_rate=_means(blocks, "learning_rate"),
-        grad_norm=_means(blocks, "grad_norm"),
-    )
+    steps: list[int] = []
+    tokens: list[int] = []
+    means: dict[str, list[float | None]] = {"loss": [], "learning_rate": [], "grad_norm": []}
+    for block in _blocks(records):
+        steps.append(block[-1]["step"])
+        tokens.append(int(block[-1].get("tokens") or 0))
+        for name, column in means.items():
+            column.append(_mean([record.get(name) for record in block]))
+    return TrainCurve(thinned=_block_size(len(records)), step=steps, tokens=tokens, **means)
 
 
 def _evaluation(records: Sequence[Record]) -> EvaluationCurve:
@@ -110,12 +115,13 @@ def _evaluation(records: Sequence[Record]) -> EvaluationCurve:
 
 
 def _timing(records: Sequence[Record]) -> TimingCurve:
-    blocks = _blocks([record for record in records if isinstance(record.get("step"), int)])
-    speeds = [_speed(block) for block in blocks]
+    if not isinstance(records, Columns):  # which hold none without a step
+        records = [record for record in records if isinstance(record.get("step"), int)]
+    ends = [(block[-1]["step"], _speed(block)) for block in _blocks(records)]
     return TimingCurve(
         thinned=_block_size(len(records)),
-        step=[block[-1]["step"] for block in blocks],
-        tokens_per_second=speeds,
+        step=[step for step, _ in ends],
+        tokens_per_second=[speed for _, speed in ends],
     )
 
 
@@ -129,13 +135,10 @@ def _block_size(num_records: int) -> int:
     return max(1, -(-num_records // MOST_POINTS))
 
 
-def _blocks(records: Sequence[Record]) -> list[Sequence[Record]]:
+def _blocks(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+    """One block at a time: a long journal is not turned into dictionaries as a whole."""
     size = _block_size(len(records))
-    return [records[first : first + size] for first in range(0, len(records), size)]
-
-
-def _means(blocks: Sequence[Sequence[Record]], name: str) -> list[float | None]:
-    return [_mean([record.get(name) for record in block]) for block in blocks]
+    return (records[first : first + size] for first in range(0, len(records), size))
 
 
 def _mean(values: Sequence[Any]) -> float | None:

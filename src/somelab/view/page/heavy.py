@@ -19,8 +19,10 @@ from somelab.analysis.maps import METHODS, KeyPlaces, MapError, available, key_m
 from somelab.analysis.reading import Reading, read_validation
 from somelab.analysis.snapshots import LayerHistory, read_history
 from somelab.analysis.traces import TextTrace, sample_traces, validation_traces
+from somelab.errors import SomelabError
 from somelab.runs import RunFolder
 from somelab.runs.trained import TrainedModel, load_trained
+from somelab.view.page.files import config_of
 from somelab.view.page.packing import log_quantised, number, packed, quantised
 from somelab.view.page.payload import UNREADABLE, layer_names, one_line, run_of
 from somelab.view.schema.page import (
@@ -38,6 +40,8 @@ from somelab.view.schema.page import (
 MOST_MATRIX = 256
 NEIGHBOURS = 6
 LEAST_USE = 10
+LARGEST_SAMPLES = 32 << 20
+"""Bytes of samples.jsonl: some thousand samples. Training writes a few dozen."""
 
 Progress = Callable[[str], None]
 
@@ -101,6 +105,7 @@ def study(folder: RunFolder, options: Options, progress: Progress | None = None)
     """Load the last checkpoint, route the text, and find the guilds. Without text the model is still
     usable."""
     say = progress or _silent
+    check_files(folder)
     say("loading the checkpoint")
     trained = load_trained(folder)
     if not options.tokens:
@@ -125,6 +130,15 @@ def study(folder: RunFolder, options: Options, progress: Progress | None = None)
             study_layer(reading, index, seed=options.seed, num_permutations=options.num_permutations)
         )
     return Studied(trained, reading, layers, [])
+
+
+def check_files(folder: RunFolder) -> None:
+    """Raise for files that a model must not be loaded with. Samples are read as a whole, to choose some over
+    the length of the run."""
+    config_of(folder)
+    path = folder.path / "samples.jsonl"
+    if path.exists() and path.stat().st_size > LARGEST_SAMPLES:
+        raise SomelabError(f"{path}: has more than {LARGEST_SAMPLES:,} bytes, and is not read")
 
 
 def galaxies_of(

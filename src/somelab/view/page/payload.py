@@ -3,7 +3,6 @@ is always a Run: a problem is one of its fields, never an exception."""
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -22,10 +21,13 @@ from somelab.view.page.balance import (
     training_series,
     verdict,
 )
-from somelab.view.page.curves import NO_CURVES, Record
+from somelab.view.page.curves import NO_CURVES
+from somelab.view.page.files import config_of, json_object
 from somelab.view.page.packing import numbers
+from somelab.view.page.records import Columns, Metrics, RunRecords
 from somelab.view.page.settings import data_of, environment, num_steps, parameters_of, settings
 from somelab.view.page.status import Foreign, check_ours, status_of
+from somelab.view.page.tail import Record
 from somelab.view.schema.page import Balance, LayerUsage, LeftOut, Run
 
 NAMES = ("Lexicon", "Mind's Eye", "Storyteller")
@@ -48,8 +50,8 @@ T = TypeVar("T")
 class Reader:
     """Reads the parts of a folder one by one, and records what cannot be read instead of failing."""
 
-    def __init__(self, run: RunFolder) -> None:
-        self.run = run
+    def __init__(self, run: RunFolder, inside: Path | None) -> None:
+        self.run, self.inside = run, inside
         self.problems: list[str] = []
 
     def part(self, name: str, read: Callable[[], T], otherwise: T) -> T:
@@ -59,18 +61,8 @@ class Reader:
             self.problems.append(one_line(error, f"{self.run.path}: {name} cannot be read"))
             return otherwise
 
-    def journal(self, name: str) -> list[Record]:
-        records = self.part(f"{name}.jsonl", lambda: self.run.records(name), [])
-        return [record for record in records if isinstance(record, dict)]  # pyright: ignore[reportUnnecessaryIsInstance]
-
     def json(self, name: str) -> dict[str, Any]:
-        def read() -> dict[str, Any]:
-            content = json.loads((self.run.path / name).read_text(encoding="utf-8"))
-            if not isinstance(content, dict):
-                raise ValueError("holds no object")
-            return content
-
-        return self.part(name, read, {})
+        return self.part(name, lambda: json_object(self.run.path / name, inside=self.inside), {})
 
 
 def one_line(error: BaseException, what: str) -> str:
@@ -79,21 +71,31 @@ def one_line(error: BaseException, what: str) -> str:
     return text if isinstance(error, SomelabError) else f"{what} ({type(error).__name__}: {text})"
 
 
-def run_of(path: Path | str, run_id: str | None = None) -> Run:
-    """A run without galaxies, traces and guilds (null); `view.heavy` adds those."""
+def run_of(
+    path: Path | str,
+    run_id: str | None = None,
+    *,
+    inside: Path | None = None,
+    records: RunRecords | None = None,
+) -> Run:
+    """A run without galaxies, traces and guilds (null); `view.heavy` adds those.
+
+    `inside`: the folder that no link may leave; None: links are followed. `records`: those that were read
+    before."""
     run = RunFolder(path)
     run_id = run_id or run.path.resolve().name
     try:
-        facts = check_ours(run)
+        facts = check_ours(run, inside=inside)
     except Foreign as error:
         return not_a_run(run, run_id, "foreign", one_line(error, ""))
     except UNREADABLE as error:
         return not_a_run(run, run_id, "broken", one_line(error, f"{run.path}: run.json cannot be read"))
-    reader = Reader(run)
-    config = reader.part("config.yaml", run.config, None)
+    reader = Reader(run, inside)
+    config = reader.part("config.yaml", lambda: config_of(run, inside=inside), None)
     if config is None:
         return not_a_run(run, run_id, "broken", reader.problems[0])
-    made = reader.part("its records", lambda: _run(reader, run_id, facts, config), None)
+    held = records or RunRecords(run.path, inside=inside)
+    made = reader.part("its records", lambda: _run(reader, run_id, facts, config, held), None)
     return made or not_a_run(run, run_id, "broken", reader.problems[0])
 
 
@@ -133,15 +135,17 @@ def not_a_run(run: RunFolder, run_id: str, status: Any, problem: str) -> Run:
     )
 
 
-def _run(reader: Reader, run_id: str, facts: dict[str, Any], config: Config) -> Run:
+def _run(reader: Reader, run_id: str, facts: dict[str, Any], config: Config, records: RunRecords) -> Run:
     run = reader.run
-    metrics, layers, timing = (reader.journal(name) for name in ("metrics", "layers", "timing"))
+    metrics = reader.part("metrics.jsonl", records.metrics, Metrics())
+    layers = reader.part("layers.jsonl", records.layers, [])
+    timing = reader.part("timing.jsonl", records.timing, Columns(()))
     around = reader.json("environment.json")
     history: list[LayerHistory] = reader.part("keys", lambda: read_history(run), [])
     is_some = config.model.feed_forward == "some"
     found = failures(config, metrics, layers) if is_some else []
     data = data_of(facts)
-    status = status_of(run, metrics)
+    status = status_of(run, is_finished=metrics.is_finished)
     problem = reader.problems[0] if reader.problems else None
     preset, scale = (
         value if isinstance(value := facts.get(name), str) else None for name in ("preset", "scale")
@@ -181,9 +185,7 @@ def _run(reader: Reader, run_id: str, facts: dict[str, Any], config: Config) -> 
     )
 
 
-def _balance(
-    config: Config, metrics: list[Record], layers: list[Record], history: list[LayerHistory]
-) -> Balance:
+def _balance(config: Config, metrics: Metrics, layers: list[Record], history: list[LayerHistory]) -> Balance:
     usage = [
         LayerUsage(count=numbers(layer.usage_FE[-1].tolist()), mass=numbers(layer.mass_FE[-1].tolist()))
         for layer in history

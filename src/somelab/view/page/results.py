@@ -9,9 +9,11 @@ import math
 import os
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from somelab.disk import guarded
 from somelab.disk.old_names import with_new_names
 from somelab.errors import SomelabError
 from somelab.view.page.packing import number
@@ -19,8 +21,8 @@ from somelab.view.schema.parts import Interval, Number
 from somelab.view.schema.results import Band
 
 Kind = Literal["sweep", "continual"]
-MOST_BYTES = 64_000_000
-"""Of a file that is read whole; a table has some hundred kilobytes."""
+MOST_BYTES = 16_000_000
+"""Of a file that is read whole; a table has some hundred kilobytes. Parsed it takes ten times as much."""
 # The fields by which each file is recognised: other programs may use such names.
 FILES: tuple[tuple[str, Kind, tuple[str, ...]], ...] = (
     ("table.json", "sweep", ("plan", "arms")),
@@ -29,24 +31,25 @@ FILES: tuple[tuple[str, Kind, tuple[str, ...]], ...] = (
     ("study.json", "continual", ("stream", "tokens", "eval_tokens")),
 )
 
+IS_STUDY = "kind: continual"
+"""Stands among the fields of a table or plan that is a study's."""
+
 
 def kind_of(folder: Path) -> Kind | None:
     """What kind of results a folder holds; None for a run, and for everything else."""
     if os.path.lexists(folder / "run.json"):
         return None
     for name, kind, fields in FILES:
-        content = _looked_at(folder / name)
-        if content is not None and content.keys() >= set(fields):
-            return "continual" if content.get("kind") == "continual" else kind
+        found = _fields(folder / name)
+        if found is not None and found >= set(fields):
+            return "continual" if IS_STUDY in found else kind
     return None
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """A file that holds one object, or a one-line error."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise SomelabError(f"{path}: has more than {MOST_BYTES:,} bytes, which no table of results has")
-        content = json.loads(with_new_names(path.read_text(encoding="utf-8")))
+        content = json.loads(with_new_names(guarded.read_text(path, limit=MOST_BYTES)))
     except (OSError, ValueError, RecursionError) as error:
         raise SomelabError(f"{path}: cannot be read ({type(error).__name__})") from None
     if not isinstance(content, dict):
@@ -54,21 +57,30 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _looked_at(path: Path) -> dict[str, Any] | None:
-    """A file's object if there is one; cached until the file changes."""
+def changed_at(path: Path) -> tuple[int, int] | None:
+    """What changes when a file is written again; None if there is none."""
     try:
         found = path.stat()
     except OSError:
         return None
-    return _parsed(path, found.st_mtime_ns, found.st_size)
+    return found.st_mtime_ns, found.st_size
 
 
-@lru_cache(maxsize=256)
-def _parsed(path: Path, changed: int, size: int) -> dict[str, Any] | None:
+def _fields(path: Path) -> frozenset[str] | None:
+    """The names in a file's object, if there is one; cached until the file changes."""
+    changed = changed_at(path)
+    return None if changed is None else _read_fields(path, changed)
+
+
+@lru_cache(maxsize=1024)
+def _read_fields(path: Path, changed: tuple[int, int]) -> frozenset[str]:
     try:
-        return read_json(path)
+        # No file of results has more fields than this; the names of a crafted one are not kept.
+        content = read_json(path)
+        names = frozenset(name for name in islice(content, 100) if len(name) <= 100)
+        return names | {IS_STUDY} if content.get("kind") == "continual" else names
     except SomelabError:
-        return {}
+        return frozenset()
 
 
 def exact(value: Any) -> Number:

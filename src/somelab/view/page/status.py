@@ -3,13 +3,16 @@ released at once."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+from somelab.disk import guarded
 from somelab.errors import SomelabError
 from somelab.runs import RunFolder
 from somelab.runs.folder import FORMAT
+from somelab.view.page.files import facts_of
 from somelab.view.schema.page import Status
 
 
@@ -17,27 +20,27 @@ class Foreign(SomelabError):
     """A folder that somelab has not written, or a version that this one does not read."""
 
 
-def check_ours(run: RunFolder) -> dict[str, Any]:
+def check_ours(run: RunFolder, *, inside: Path | None = None) -> dict[str, Any]:
     """run.json of a run that this version reads."""
     if not run.path.is_dir():
         raise Foreign(f"run {run.path}: there is no such folder")
-    if not (run.path / "run.json").is_file():
+    if not os.path.lexists(run.path / "run.json"):
         raise Foreign(
             f"run {run.path}: has no run.json and no results, so it is no run, sweep or continual study of "
             "somelab"
         )
-    facts = run.facts()
+    facts = facts_of(run, inside=inside)
     if facts.get("format") != FORMAT:
         raise Foreign(f"run {run.path}: has format {facts.get('format')!r}, this version reads {FORMAT}")
     return facts
 
 
-def status_of(run: RunFolder, metrics: Sequence[dict[str, Any]]) -> Status:
-    """Of a folder that is a run, by its lock and its journal: the last evaluation is written before the
-    checkpoint."""
+def status_of(run: RunFolder, *, is_finished: bool) -> Status:
+    """Of a folder that is a run, by its lock and its journal: `is_finished`, if that has the last evaluation,
+    which is written before the checkpoint."""
     if is_locked(run):
         return "running"
-    return "finished" if any(record.get("kind") == "final" for record in metrics) else "stopped"
+    return "finished" if is_finished else "stopped"
 
 
 def is_locked(run: RunFolder) -> bool:
@@ -48,10 +51,10 @@ def is_locked(run: RunFolder) -> bool:
     import fcntl
 
     try:
-        with (run.path / ".lock").open("rb") as file:
+        with guarded.open_read(run.path / ".lock") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    except OSError:
+    except (OSError, guarded.GuardError):
         return False
     return False

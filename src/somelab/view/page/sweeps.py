@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from somelab.errors import SomelabError
-from somelab.runs import RunFolder
-from somelab.view.page.curves import Record, evaluations, of_kind
+from somelab.view.page.curves import evaluations
 from somelab.view.page.packing import number
 from somelab.view.page.payload import UNREADABLE, one_line
+from somelab.view.page.records import RunRecords
 from somelab.view.page.results import band_of, exact, interval_of, read_json
+from somelab.view.page.tail import Record
 from somelab.view.page.tuning import arm_tuning, value_chart
 from somelab.view.schema.parts import Interval, Number
 from somelab.view.schema.results import Arm, Band, ResultMeasure, Sweep, SweepRun
 
 MOST_POINTS = 300
 """Of a training curve of an arm; longer ones are thinned to means."""
+MOST_COMPARED = 50_000
+"""Steps of a run of which the means are taken; of a longer run every n-th step."""
 LIGHT = "runs of a sweep are shown without maps, guilds and traces; name the run's own folder to see them"
 
 FindRun = Callable[[Path], str | None]
@@ -146,14 +149,17 @@ def _differences(record: dict[str, Any], base: dict[str, Any] | None) -> dict[st
 
 def curves_of(runs: Iterable[Path]) -> dict[str, Band]:
     """Losses of an arm's runs over the steps that all of them have."""
-    journals: list[list[Record]] = []
+    trained: list[list[Record]] = []
+    measured: list[list[Record]] = []
     for path in runs:
         try:
-            journals.append(RunFolder(path).records("metrics"))
+            metrics = RunRecords(path).metrics()
         except UNREADABLE:
             continue  # the run's own entry reports the problem
-    train = _shared([of_kind(journal, "train") for journal in journals], "loss", MOST_POINTS)
-    measured = [evaluations(journal) for journal in journals]
+        stride = max(1, -(-len(metrics.train) // MOST_COMPARED))
+        trained.append(metrics.train[stride - 1 :: stride])
+        measured.append(evaluations(metrics))
+    train = _shared(trained, "loss", MOST_POINTS)
     found = {"loss": train, **{name: _shared(measured, name) for name in ("val_loss", "bits_per_byte")}}
     return {name: band for name, band in found.items() if band is not None}
 
