@@ -41,10 +41,10 @@ def config_error_of(
 def _sentence(mistake: dict[str, Any]) -> tuple[str, object, str, str]:
     kind, location, value = mistake["type"], [str(part) for part in mistake["loc"]], mistake["input"]
     context: Mapping[str, Any] = mistake.get("ctx") or {}
-    # Raised by our own validators: the location is the group's, the field is relative to it.
+    # Raised by our own validators: the location is the group's and the field relative to it, or the field's.
     if kind == "somelab":
         return (
-            ".".join([*location, context["field"]]),
+            ".".join([*location, *filter(None, [context["field"]])]),
             context["value"],
             context["problem"],
             context["remedy"],
