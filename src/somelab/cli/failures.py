@@ -19,24 +19,30 @@ TOO_MANY_THREADS = (
 )
 # What torch's allocators, the C++ library and the dynamic loader write when there is no memory.
 NO_MEMORY = re.compile(
-    r"DefaultCPUAllocator|out of memory|not enough memory|bad_alloc|(?:can'?t|cannot|failed to) (?:allocate|map)"
-    r"|MemoryError",
+    r"DefaultCPUAllocator|out of memory|not enough memory|bad_alloc|MemoryError"
+    r"|(?:can'?t|cannot|failed to) (?:allocate|map)",
     re.IGNORECASE,
 )
 ONEDNN = "could not create a primitive"  # all that oneDNN says, of missing memory too
 NO_FILES = re.compile(r"Too many open files", re.IGNORECASE)
 NO_THREADS = re.compile(r"can't start new thread|Resource temporarily unavailable", re.IGNORECASE)
 LONGEST_PATH = 120
+LONGEST_LINE = 2000
 
 
 def one_line(error: BaseException) -> str | None:
     """The failure in one line; None: a fault of somelab."""
     if isinstance(error, SomelabError):
-        return " ".join(str(error).split())
+        return _cut(" ".join(str(error).split()))
     for known in _chain(error):
         if (line := _limit(known)) is not None:
             return line
     return _of_file(error) if isinstance(error, OSError) else None
+
+
+def _cut(line: str) -> str:
+    """Without the middle of a value that is pages long; the remedy is at the end."""
+    return line if len(line) <= LONGEST_LINE else f"{line[:600]} ... {line[-300:]}"
 
 
 def was_interrupted(error: BaseException) -> bool:

@@ -171,8 +171,8 @@ def _is_text(argument: str) -> bool:
 
 
 def _ready_output() -> None:
-    """Output that was closed (`>&-`) is dropped, and characters that the terminal's encoding lacks are printed
-    as escapes."""
+    """Output that was closed (`>&-`) is dropped, and characters that the terminal's encoding lacks are
+    printed as escapes."""
     if sys.stdout is None or sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
         while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
             pass  # a file that is opened later must not be taken for an output

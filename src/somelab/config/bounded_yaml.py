@@ -1,6 +1,6 @@
-"""One reader of YAML for configuration files, settings on a command line and plans of sweeps: safe, bounded in
-bytes, depth and number of values, and every mistake is one YamlProblem. PyYAML alone raises what Python's own
-conversions raise (`2026-99-99`, `0x_`, five thousand digits), and follows aliases that multiply."""
+"""One reader of YAML for configuration files, settings on a command line and plans of sweeps: safe, bounded
+in bytes, depth and number of values, and every mistake is one YamlProblem. PyYAML alone raises whatever
+Python's conversions raise (`2026-99-99`, `0x_`, five thousand digits), and follows aliases that multiply."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class _Bounded(yaml.SafeLoader):
             raise ConstructorError(None, None, f"{_shown(node)} is too large a number", node.start_mark)
         return value
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         # `!!map text` arrives here as a scalar, which the base class refuses.
         for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
@@ -121,7 +121,7 @@ class _Bounded(yaml.SafeLoader):
                         None, None, f"{_cut(key_node.value)} is given twice", key_node.start_mark
                     )
                 seen.add(key_node.value)
-        return super().construct_mapping(node, deep)
+        return super().construct_mapping(node, deep)  # pyright: ignore[reportArgumentType]
 
 
 def _shown(node: yaml.Node) -> str:

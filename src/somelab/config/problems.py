@@ -98,7 +98,10 @@ def _remedy(field: Field, kind: str, is_entry: bool) -> str:
 
 def _abridged(value: object) -> object:
     """A value that fits in a message; long ones are shortened."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # ConfigError has words for it
+        return value
     return value if len(text) <= 80 else _Abridged(text[:60] + "...")
 
 

@@ -8,7 +8,6 @@ from pydantic import model_validator
 
 from somelab.config.base import Decay, Fraction, Group, Positive, Rate, refuse
 
-
 WIDEST = 1024
 
 
