@@ -174,7 +174,8 @@ def _files_of_folder(folder: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _visible_files(folder: Path) -> Iterator[Path]:
-    """Regular files of a known kind below a folder, without hidden ones. Links to folders are not followed."""
+    """Regular files of a known kind below a folder, without hidden ones and without following links to
+    folders."""
     num_seen = 0
     for here, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]

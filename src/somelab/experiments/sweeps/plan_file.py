@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from somelab.experiments.runner.plan import Arm, Plan, seeds_of
 KEYS = ("name", "title", "preset", "scale", "seeds", "settings", "grid", "list", "pairs")
 ARM_KEYS = ("name", "title", "preset", "settings")
 PAIR_KEYS = ("base", "variants")
+MOST_ARMS = 1000
 
 
 def plan_from_file(path: Path, scale: str | None = None, seeds: tuple[int, ...] | None = None) -> Plan:
@@ -54,6 +56,10 @@ class _Reader:
                 raise _wrong(
                     f"grid.{name}", values, "is not a list of values", "write [first, second]", self.path
                 )
+        num_arms = prod(len(values) for values in axes.values())
+        if num_arms > MOST_ARMS:
+            remedy = f"give fewer values; at most {MOST_ARMS:,} arms"
+            raise _wrong("grid", f"{num_arms:,} arms", "are too many", remedy, self.path)
         arms: list[Arm] = []
         for values in product(*axes.values()):
             settings = dict(zip(axes, values, strict=True))
