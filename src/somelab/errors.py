@@ -23,7 +23,7 @@ def _shown(value: object) -> str:
     try:
         return repr(value)
     except (ValueError, RecursionError):  # a number of more digits than Python prints
-        return f"a {type(value).__name__} too large to show"
+        return "a number too large to show"
 
 
 def reading_problem(error: OSError) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from pydantic import ValidationError
 
-from somelab.config.bounded_yaml import YamlProblem, read_yaml, read_yaml_file
+from somelab.config.bounded_yaml import LARGEST_BITS, YamlProblem, read_yaml, read_yaml_file
 from somelab.config.couplings import implied
 from somelab.config.fields import Field, backbone_gives, fields, group_docs, unknown_remedy, value_of
 from somelab.config.problems import config_error, config_error_of
@@ -47,7 +47,7 @@ def parse(tree: object, origin: str = "") -> Config:
         if isinstance(content, Mapping)
         for key, value in content.items()
     }
-    _refuse_truth_as_number(given, origin)
+    _refuse_odd_numbers(given, origin)
     return _validated(_merged(groups, implied(given)), origin)
 
 
@@ -60,7 +60,7 @@ def override(config: Config, settings: Mapping[str, Any]) -> Config:
     given: dict[str, Any] = {}
     for name, value in settings.items():
         given.update(_read_setting(name, value))
-    _refuse_truth_as_number(given, "")
+    _refuse_odd_numbers(given, "")
     return _validated(_merged(config.model_dump(), {**implied(given), **given}))
 
 
@@ -150,12 +150,15 @@ def _read_value(field: Field, text: str, whole: bool) -> Any:
     return text if isinstance(value, Mapping) and field.base is not dict else value
 
 
-def _refuse_truth_as_number(given: Mapping[str, Any], origin: str) -> None:
-    """YAML reads `yes` and `on` as true, which pydantic would take for the number 1."""
+def _refuse_odd_numbers(given: Mapping[str, Any], origin: str) -> None:
+    """YAML reads `yes` and `on` as true, which pydantic would take for the number 1. A number that Python
+    does not print cannot be in pydantic's messages either."""
     for name, value in given.items():
         field = fields().get(name)
         if isinstance(value, bool) and field is not None and field.base in (int, float):
             raise config_error_of(name, value, "is not a number", field.remedy, origin)
+        if isinstance(value, int) and value.bit_length() > LARGEST_BITS:  # from Python; files cannot hold it
+            raise config_error_of(name, value, "is too large a number", "choose a smaller one", origin)
 
 
 def _header(preset: Preset, changed: bool) -> list[str]:

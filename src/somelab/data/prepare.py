@@ -4,6 +4,7 @@ these share it."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 from array import array
@@ -119,6 +120,9 @@ def open_prepared(folder: Path) -> PreparedData:
         return PreparedData(meta["source"], meta["digest"], tokenizer, splits["train"], splits["val"])
     # np.load of an empty file is an EOFError; a meta.json of another shape gives the others.
     except (OSError, EOFError, ValueError, TypeError, LookupError, SomelabError) as error:
+        for known in (error, error.__context__):  # no file is damaged if none can be opened
+            if isinstance(known, OSError) and known.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+                raise known from None
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise SomelabError(
             f"the prepared data in {folder} are damaged ({reason}); remove that folder, and try again"
