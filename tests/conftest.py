@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from somelab.core.dispatch.kernels import register_
 from somelab.native.building import CannotBuild, library
+from somelab.native.loading import opened
 from somelab.native.table import NativeKernels
 from tests.training.builders import write_text
 
@@ -58,7 +59,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> NativeKernels:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SOMELAB_CACHE", str(tmp_path_factory.mktemp("native-cache")))
         try:
-            return NativeKernels(library())
+            return NativeKernels(opened(library().content))
         except CannotBuild as reason:
             pytest.skip(str(reason))
 

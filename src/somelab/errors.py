@@ -16,7 +16,14 @@ class ConfigError(SomelabError):
 
     def __init__(self, field: str, value: object, problem: str, remedy: str) -> None:
         self.field, self.value, self.problem, self.remedy = field, value, problem, remedy
-        super().__init__(f"{field} = {value!r}: {problem}; {remedy}")
+        super().__init__(f"{field} = {_shown(value)}: {problem}; {remedy}")
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):  # a number of more digits than Python prints
+        return "a number too large to show"
 
 
 def reading_problem(error: OSError) -> str:

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from somelab.data.text_files import read_documents
+from somelab.disk import guarded
 from somelab.errors import ConfigError, SomelabError
 from tests.data.builders import source_of, write, write_rows
 
@@ -185,7 +186,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def refuse(*arguments: Any) -> Any:
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(guarded.os, "open", refuse)
     with pytest.raises(ConfigError) as caught:
         source_of(path)
     assert str(caught.value) == (

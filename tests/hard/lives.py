@@ -40,13 +40,13 @@ class Server:
         subprocess.run(
             ["cc", "-shared", "-fPIC", "-O1", "-w", str(SOURCE), "-o", str(library), "-ldl"], check=True
         )
-        environment = {**os.environ, "LD_PRELOAD": str(library), "OMP_NUM_THREADS": "1", "SOMELAB_NATIVE": "0"}
+        preloaded = {"LD_PRELOAD": str(library), "OMP_NUM_THREADS": "1", "SOMELAB_NATIVE": "0"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.hard.lives", str(library)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=environment,
+            env={**os.environ, **preloaded},
         )
 
     def run(

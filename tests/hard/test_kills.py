@@ -115,9 +115,7 @@ def test_evaluation(server: Server, text: Path, tmp_path: Path) -> None:
     kills = 0
     for number in range(num_kills("evaluate")):
         cache = tmp_path / f"cache-{number}"  # empty: the text is prepared again, which writes
-        end = server.run(
-            ["eval", str(run), "--json"], log, rng.randint(1, 40), {"SOMELAB_CACHE": str(cache)}
-        )
+        end = server.run(["eval", str(run), "--json"], log, rng.randint(1, 40), {"SOMELAB_CACHE": str(cache)})
         assert end.code == 0 or end.was_killed, log.read_text()[-2000:]
         kills += end.was_killed
         assert files_of(run) == before

@@ -21,6 +21,7 @@ from somelab.native.table import NativeKernels
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing built, nothing loaded, nothing switched off."""
     monkeypatch.setenv("SOMELAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))  # where libraries go if others can write that cache
     monkeypatch.delenv("SOMELAB_NATIVE")
     load.cache_clear()
     yield
@@ -34,7 +35,8 @@ def test_built_once_loaded_and_registered(tmp_path: Path, monkeypatch: pytest.Mo
     assert status.ready, status.reason
     library = Path(status.reason)
     assert library.is_relative_to(tmp_path / "cache")
-    assert [path.name for path in library.parent.iterdir()] == ["kernels.so"]
+    assert sorted(path.suffix for path in library.parent.iterdir()) == ["", ".json", ".so"]
+    assert library.parent.stat().st_mode & 0o777 == 0o700
     assert isinstance(registered(), NativeKernels)
     load.cache_clear()
 
@@ -112,7 +114,7 @@ def test_a_library_that_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("CXX", fake_compiler(tmp_path / "odd", script))
     status = load()
     assert not status.ready
-    assert "kernels.so" in status.reason
+    assert ".so cannot be loaded" in status.reason
     assert "\n" not in status.reason
 
 
@@ -136,15 +138,16 @@ def test_wrong_numbers_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("compiled")
 def test_the_key_follows_source_compiler_and_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler, runtime = building.find_compiler(), building.find_runtime()
-    key = building._key(compiler, runtime)
-    assert building._key(compiler, runtime) == key
+    origin = building._origin(compiler, runtime)
+    assert building._origin(compiler, runtime) == origin
+    assert {"source", "compiler", "flags", "torch"} <= set(origin)
     other = fake_compiler(tmp_path / "other", "echo other 1.0")
-    changed = [building._key(other, runtime), building._key(compiler, Path("/elsewhere/libgomp.so.1"))]
+    changed = [building._origin(other, runtime), building._origin(compiler, Path("/elsewhere/libgomp.so.1"))]
     source = tmp_path / "kernels.cpp"
     source.write_text(building.SOURCE.read_text() + "\n")
     monkeypatch.setattr(building, "SOURCE", source)
-    changed.append(building._key(compiler, runtime))
-    assert len({key, *changed}) == 4
+    changed.append(building._origin(compiler, runtime))
+    assert len({json.dumps(one) for one in (origin, *changed)}) == 4
 
 
 @pytest.mark.usefixtures("compiled")
@@ -159,8 +162,8 @@ def test_two_processes_at_once(tmp_path: Path) -> None:
     first, second = (json.loads(process.communicate(timeout=300)[0]) for process in processes)
     assert first == second
     assert first[0] is True
-    folder = tmp_path / "cache" / "native" / "prepared"
-    assert len([path for path in folder.iterdir() if not path.name.startswith(".")]) == 1
+    folder = tmp_path / "cache" / f"native-{os.geteuid()}"
+    assert sorted(path.suffix for path in folder.iterdir() if path.name != ".lock") == [".json", ".so"]
 
 
 def test_importing_builds_nothing() -> None:

@@ -3,6 +3,8 @@ an exit code. Only the standard library is imported here, so that `somelab --hel
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -10,6 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from somelab import __version__
+from somelab.cli.failures import one_line, was_interrupted
 from somelab.errors import SomelabError, nearest
 
 
@@ -86,17 +89,37 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _dispatch(argv)
         sys.stdout.flush()  # a closed pipe raises here, inside the try, and not at interpreter exit
         return code
-    except SomelabError as error:
-        print("somelab:", " ".join(str(error).split()), file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
-        print("somelab: interrupted", file=sys.stderr)
+        _complain("interrupted")
         return 130
-    except BrokenPipeError:
-        # The reader (`| head -1`) has closed the pipe: no error. The buffer must not be flushed again at
-        # exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader (`| head -1`) has closed the pipe: no error
+        _drop_output()
         return 0
+    except Exception as error:
+        if was_interrupted(error):
+            _complain("interrupted")
+            return 130
+        line = one_line(error)
+        if line is None:
+            raise
+        _complain(line)
+        if isinstance(error, OSError):
+            _drop_output()
+        return 2
+
+
+def _complain(line: str) -> None:
+    with contextlib.suppress(OSError):  # nobody listens
+        print("somelab:", line, file=sys.stderr)
+
+
+def _drop_output() -> None:
+    """What is left in the buffer cannot be written, and must not be tried again at exit."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stdout.flush()
+        return
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def overview() -> str:
@@ -117,6 +140,13 @@ def overview() -> str:
 
 
 def _dispatch(argv: list[str]) -> int:
+    _ready_output()
+    for argument in argv:
+        if not _is_text(argument):
+            raise SomelabError(
+                f"the argument {ascii(argument)[:80]} is not UTF-8 text without NULs; rename that file, or "
+                "correct it"
+            )
     if argv[:1] == ["help"]:
         argv = [*argv[1:2], "--help"]
     if not argv or argv[0] in ("-h", "--help"):
@@ -133,6 +163,24 @@ def _dispatch(argv: list[str]) -> int:
     module = import_module(VERBS[name].module)
     arguments = parse_arguments(module.Arguments, rest, name)
     return 0 if arguments is None else module.run(arguments) or 0
+
+
+def _is_text(argument: str) -> bool:
+    """Bytes of a command line that are no UTF-8 arrive as halves of surrogate pairs."""
+    return "\0" not in argument and not any("\ud800" <= letter <= "\udfff" for letter in argument)
+
+
+def _ready_output() -> None:
+    """Output that was closed (`>&-`) is dropped, and characters that the terminal's encoding lacks are
+    printed as escapes."""
+    if sys.stdout is None or sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
+        while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+            pass  # a file that is opened later must not be taken for an output
+        os.close(descriptor)
+        sys.stdout = sys.stdout or open(1, "w", closefd=False)  # noqa: SIM115
+        sys.stderr = sys.stderr or open(2, "w", closefd=False)  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 if __name__ == "__main__":

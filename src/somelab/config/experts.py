@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
-from somelab.config.base import Count, Group, Positive, refuse
+from somelab.config.base import Group, Positive, Size, at_most, refuse
 
+Pool = Annotated[int, Field(ge=1), at_most(2**20)]
 Init = Literal["default", "orthogonal", "sparse", "unit"]
 Trainability = Literal["frozen", "gains", "readout", "lora", "full"]
 Engine = Literal["auto", "reference", "grouped", "grouped_mm", "frozen", "native"]
 
 
 class ExpertsConfig(Group):
-    num_experts: Count = 64
+    num_experts: Pool = 64
     """Experts in each layer's pool (E)."""
-    d_ffn: Count = 1024
+    d_ffn: Size = 1024
     """Hidden width of one expert (F)."""
-    top_k: Count = 4
+    top_k: Pool = 4
     """Experts selected per token (K)."""
     family: str = "dense"
     """The kind of experts. dense: W_up gelu(W_down x); others may be added (`somelab.ExpertFamily`)."""
@@ -28,7 +29,7 @@ class ExpertsConfig(Group):
     trainability: Trainability = "frozen"
     """frozen | gains: a factor per hidden unit | readout: one trained up-projection shared by the layer |
     lora | full."""
-    lora_rank: Count = 4
+    lora_rank: Size = 4
     """Rank of both low-rank updates of an expert, with trainability lora."""
     reads: Literal["token", "query"] = "token"
     """The input of the experts: the token's state, or the query scaled to rms 1. With query, the query

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from pydantic import ValidationError
 
+from somelab.config.bounded_yaml import LARGEST_BITS, YamlProblem, read_yaml, read_yaml_file
 from somelab.config.couplings import implied
 from somelab.config.fields import Field, backbone_gives, fields, group_docs, unknown_remedy, value_of
 from somelab.config.problems import config_error, config_error_of
 from somelab.config.tree import Config
-from somelab.errors import ConfigError, reading_problem
+from somelab.errors import ConfigError
 
 if TYPE_CHECKING:
     from somelab.config.presets.preset import Preset
@@ -46,7 +47,7 @@ def parse(tree: object, origin: str = "") -> Config:
         if isinstance(content, Mapping)
         for key, value in content.items()
     }
-    _refuse_truth_as_number(given, origin)
+    _refuse_odd_numbers(given, origin)
     return _validated(_merged(groups, implied(given)), origin)
 
 
@@ -59,7 +60,7 @@ def override(config: Config, settings: Mapping[str, Any]) -> Config:
     given: dict[str, Any] = {}
     for name, value in settings.items():
         given.update(_read_setting(name, value))
-    _refuse_truth_as_number(given, "")
+    _refuse_odd_numbers(given, "")
     return _validated(_merged(config.model_dump(), {**implied(given), **given}))
 
 
@@ -67,19 +68,7 @@ def from_yaml(path: str | Path) -> Config:
     """The configuration in a YAML file, as `to_yaml` writes it or shorter: what the file leaves out takes its
     default."""
     path = Path(path)
-    try:
-        tree = yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeys)
-    except OSError as error:
-        problem = reading_problem(error)
-        raise ConfigError("config file", str(path), problem, "give the path of a YAML file") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(
-            "config file", str(path), f"is not UTF-8 text (byte {error.start})", "save it as UTF-8"
-        ) from None
-    except yaml.YAMLError as error:
-        raise ConfigError(
-            "config file", str(path), f"is not YAML ({_yaml_problem(error)})", "correct that line"
-        ) from None
+    tree = read_yaml_file(path, "config file", "give the path of a YAML file")
     return parse({} if tree is None else tree, origin=path.name)
 
 
@@ -153,20 +142,23 @@ def _read_value(field: Field, text: str, whole: bool) -> Any:
     if text == "None" and field.nullable:  # help texts write None, as Python does
         return None
     try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        raise ConfigError(field.name, text, "cannot be read", field.remedy) from None
-    if whole and field.base is tuple and value is not None and not isinstance(value, list):
-        return [yaml.safe_load(part) for part in text.split(",")]
+        value = read_yaml(text)
+        if whole and field.base is tuple and value is not None and not isinstance(value, list):
+            return [read_yaml(part) for part in text.split(",")]
+    except YamlProblem:
+        raise config_error_of(field.name, text, "cannot be read", field.remedy) from None
     return text if isinstance(value, Mapping) and field.base is not dict else value
 
 
-def _refuse_truth_as_number(given: Mapping[str, Any], origin: str) -> None:
-    """YAML reads `yes` and `on` as true, which pydantic would take for the number 1."""
+def _refuse_odd_numbers(given: Mapping[str, Any], origin: str) -> None:
+    """YAML reads `yes` and `on` as true, which pydantic would take for the number 1. A number that Python
+    does not print cannot be in pydantic's messages either."""
     for name, value in given.items():
         field = fields().get(name)
         if isinstance(value, bool) and field is not None and field.base in (int, float):
             raise config_error_of(name, value, "is not a number", field.remedy, origin)
+        if isinstance(value, int) and value.bit_length() > LARGEST_BITS:  # from Python; files cannot hold it
+            raise config_error_of(name, value, "is too large a number", "choose a smaller one", origin)
 
 
 def _header(preset: Preset, changed: bool) -> list[str]:
@@ -212,24 +204,3 @@ def _scalar(value: Any) -> str:
         plain, default_flow_style=True, allow_unicode=True, width=1 << 20, default_style=style
     )
     return text.removesuffix("...\n").strip()
-
-
-def _yaml_problem(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or " ".join(str(error).split())
-    return f"line {mark.line + 1}: {problem}" if mark else problem
-
-
-class UniqueKeys(yaml.SafeLoader):
-    """A safe loader that raises for a key given twice; plain YAML keeps the last one silently."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
-        for key_node, _ in node.value:
-            if isinstance(key_node, yaml.ScalarNode):
-                if key_node.value in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"{key_node.value} is given twice", key_node.start_mark
-                    )
-                seen.add(key_node.value)
-        return super().construct_mapping(node, deep)

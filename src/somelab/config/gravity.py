@@ -3,11 +3,12 @@ docs/concepts."""
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import model_validator
 
-from somelab.config.base import Count, Decay, Fraction, Group, Positive, Rate, refuse
+from somelab.config.base import Count, Decay, Fraction, Group, Positive, Rate, Whole, refuse
 
 
 class GravityConfig(Group):
@@ -69,7 +70,7 @@ class GravityConfig(Group):
     theta_percentile."""
     theta_percentile: Fraction | None = 0.05
     """The same as a quantile of the non-zero usages, between 0 and 1."""
-    warmup_steps: int = 400
+    warmup_steps: Whole = 400
     """Steps before decay begins."""
 
     respawn: bool = False
@@ -131,6 +132,9 @@ class GravityConfig(Group):
                 "is not a cosine",
                 "choose a value from -1 to 1, or null",
             )
+        for name, rate in self.extra.items():
+            if not math.isfinite(rate):
+                refuse(f"extra.{name}", rate, "is not a finite number", "give a number")
         for name in ("beta_layers", "frozen_layers"):
             if not getattr(self, name):
                 refuse(name, (), "is empty", "give at least one value; it covers all layers")

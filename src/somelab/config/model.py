@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from somelab.config.base import Count, Decay, Group, Positive, refuse
+from somelab.config.base import Decay, Group, Positive, Size, at_most, refuse
 
+Layers = Annotated[int, Field(ge=1), at_most(1000)]
+Length = Annotated[int, Field(ge=1), at_most(2**24)]
 Norm = Literal["layer", "rms"]
 NormPosition = Literal["post", "pre"]
 Positions = Literal["sinusoidal", "rope", "alibi", "none"]
@@ -40,20 +42,20 @@ BACKBONES: dict[str, dict[str, Any]] = {
 
 
 class ModelConfig(Group):
-    d_model: Count = 256
+    d_model: Size = 256
     """Width of the residual stream (D)."""
-    num_layers: Count = 4
+    num_layers: Layers = 4
     """Number of blocks (L), each attention + feed-forward."""
-    num_heads: Count = 4
+    num_heads: Size = 4
     """Attention heads; must divide d_model."""
-    seq_len: Count = 256
+    seq_len: Length = 256
     """Tokens in a training sequence (T). RoPE and ALiBi models can be evaluated on longer ones."""
-    vocab_size: Count = 8192
+    vocab_size: Length = 8192
     """Size of the tokenizer's vocabulary (V)."""
     feed_forward: FeedForward = "some"
     """The feed-forward block: some | none | dense (trained) | frozen_dense (random) | moe (learned router,
     trained experts)."""
-    d_dense: Count | None = None
+    d_dense: Size | None = None
     """Hidden width of the dense baselines. None: top_k x d_ffn, the active size of the SoME layer."""
     backbone: Literal["published", "modern"] = "published"
     """published (that of the reports): post-norm LayerNorm, sinusoidal positions, biases, untied head.

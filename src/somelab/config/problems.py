@@ -41,10 +41,10 @@ def config_error_of(
 def _sentence(mistake: dict[str, Any]) -> tuple[str, object, str, str]:
     kind, location, value = mistake["type"], [str(part) for part in mistake["loc"]], mistake["input"]
     context: Mapping[str, Any] = mistake.get("ctx") or {}
-    # Raised by our own validators: the location is the group's, the field is relative to it.
+    # Raised by our own validators: the location is the group's and the field relative to it, or the field's.
     if kind == "somelab":
         return (
-            ".".join([*location, context["field"]]),
+            ".".join([*location, *filter(None, [context["field"]])]),
             context["value"],
             context["problem"],
             context["remedy"],
@@ -98,7 +98,10 @@ def _remedy(field: Field, kind: str, is_entry: bool) -> str:
 
 def _abridged(value: object) -> object:
     """A value that fits in a message; long ones are shortened."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # ConfigError has words for it
+        return value
     return value if len(text) <= 80 else _Abridged(text[:60] + "...")
 
 

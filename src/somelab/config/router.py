@@ -8,6 +8,8 @@ from pydantic import model_validator
 
 from somelab.config.base import Decay, Fraction, Group, Positive, Rate, refuse
 
+WIDEST = 1024
+
 
 class RouterConfig(Group):
     kind: Literal["none", "linear", "mlp"] = "linear"
@@ -52,6 +54,8 @@ class RouterConfig(Group):
 
     @model_validator(mode="after")
     def _possible(self) -> RouterConfig:
+        if self.width > WIDEST:
+            refuse("width", self.width, f"is more than {WIDEST}", "choose a smaller one")
         if self.entropy_band is not None:
             low, high = self.entropy_band
             if not 0 <= low < high:

@@ -6,13 +6,13 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from somelab.config.base import Count, Decay, Fraction, Group, Positive, Rate, refuse
+from somelab.config.base import Count, Decay, Fraction, Group, Positive, Rate, Size, Whole, refuse
 
 
 class TrainConfig(Group):
-    batch_size: Count = 32
+    batch_size: Size = 32
     """Sequences in one optimizer step, over all ranks and micro-batches."""
-    micro_batch_size: Count | None = None
+    micro_batch_size: Size | None = None
     """Sequences in one forward pass; gradients accumulate to batch_size. None: as many as give 8,192 tokens
     or less."""
     epochs: Positive | None = 4
@@ -52,7 +52,7 @@ class TrainConfig(Group):
     too."""
     snapshot_every: Count | None = None
     """Steps between key snapshots. None: fifty in a run."""
-    seed: int = 0
+    seed: Whole = 0
     """The random seed of a run."""
 
     @model_validator(mode="after")

@@ -4,6 +4,7 @@ these share it."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 from array import array
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from somelab.config import Config
 from somelab.data.sources import Source, open_source
 from somelab.data.tokenizer import END_OF_TEXT_ID, Tokenizer, check_vocab_size
+from somelab.disk import guarded
 from somelab.disk.built_once import build_once, cache_root
 from somelab.errors import SomelabError
 
@@ -112,12 +114,16 @@ def prepare_with(
 def open_prepared(folder: Path) -> PreparedData:
     """What `prepare` has written to a folder."""
     try:
-        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        meta = json.loads(guarded.read_text(folder / "meta.json"))
         splits = {name: _open_split(folder, name, meta) for name in ("train", "val")}
         tokenizer = Tokenizer.load(folder / "tokenizer.json")
         return PreparedData(meta["source"], meta["digest"], tokenizer, splits["train"], splits["val"])
-    except (OSError, ValueError, KeyError, SomelabError) as error:
-        reason = str(error).splitlines()[0]
+    # np.load of an empty file is an EOFError; a meta.json of another shape gives the others.
+    except (OSError, EOFError, ValueError, TypeError, LookupError, SomelabError) as error:
+        for known in (error, error.__context__):  # no file is damaged if none can be opened
+            if isinstance(known, OSError) and known.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+                raise known from None
+        reason = (str(error) or type(error).__name__).splitlines()[0]
         raise SomelabError(
             f"the prepared data in {folder} are damaged ({reason}); remove that folder, and try again"
         ) from None

@@ -27,6 +27,8 @@ HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+){1,2}(:\w+)?")
 HELD_OUT_NAME = re.compile(r"(^|[-_.])(valid|validation)([-_.]|$)", re.IGNORECASE)
 TRAIN_NAME = re.compile(r"(^|[-_.])train([-_.]|$)", re.IGNORECASE)
 BYTES_PER_READ = 1 << 20
+MOST_FILES = 200_000
+"""Names below a folder that is given as data: `--data /` would otherwise walk through the whole disk."""
 
 Documents = Callable[[], Iterator[str]]
 
@@ -136,11 +138,11 @@ def _files(path: Path, column: str, *, reads_val: bool = True) -> Source:
     by hash.
 
     `reads_val`: False if the validation files must not be opened, not even for their digest."""
-    if path.is_dir():
+    if os.path.isdir(path):
         train, val = _files_of_folder(path)
     elif path.suffix.lower() in READERS:
         sibling = path.with_name(re.sub(r"-train$", "-valid", path.stem) + path.suffix)
-        train, val = [path], [sibling] if sibling != path and sibling.exists() else []
+        train, val = [path], [sibling] if sibling != path and os.path.exists(sibling) else []
     else:
         raise ConfigError(
             "data.source", str(path), f"is not a {_known_suffixes()} file", "convert it, or change its name"
@@ -156,16 +158,8 @@ def _files(path: Path, column: str, *, reads_val: bool = True) -> Source:
 def _files_of_folder(folder: Path) -> tuple[list[Path], list[Path]]:
     """Training and validation files, each by path. Where some are named `train`, others but `valid` are left
     alone."""
-    inside = {
-        path.relative_to(folder): path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in READERS and path.is_file()
-    }
-    known = [
-        inside[name]
-        for name in sorted(inside, key=Path.as_posix)
-        if not any(part.startswith(".") for part in name.parts)
-    ]
+    inside = {path.relative_to(folder): path for path in _visible_files(folder)}
+    known = [inside[name] for name in sorted(inside, key=Path.as_posix)]
     val = [path for path in known if HELD_OUT_NAME.search(path.stem)]
     rest = [path for path in known if path not in val]
     train = [path for path in rest if TRAIN_NAME.search(path.stem)] or rest
@@ -179,6 +173,22 @@ def _files_of_folder(folder: Path) -> tuple[list[Path], list[Path]]:
     return train, val
 
 
+def _visible_files(folder: Path) -> Iterator[Path]:
+    """Regular files of a known kind below a folder, without hidden ones and without following links to
+    folders."""
+    num_seen = 0
+    for here, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        num_seen += len(folders) + len(names)
+        if num_seen > MOST_FILES:
+            problem = f"is a folder of more than {MOST_FILES:,} files"
+            raise ConfigError("data.source", str(folder), problem, "give the folder that holds the text")
+        for name in names:
+            path = Path(here, name)
+            if not name.startswith(".") and path.suffix.lower() in READERS and os.path.isfile(path):
+                yield path
+
+
 def _reading(paths: Sequence[Path], column: str) -> Documents:
     def documents() -> Iterator[str]:
         found = False
@@ -188,7 +198,9 @@ def _reading(paths: Sequence[Path], column: str) -> Documents:
                 yield text
         if not found:
             name = str(paths[0] if len(paths) == 1 else paths[0].parent)
-            problem = "holds no documents" if any(path.stat().st_size for path in paths) else "is empty"
+            # os.path: a file that is gone by now has no size and is no error.
+            has_bytes = any(os.path.exists(path) and os.path.getsize(path) for path in paths)
+            problem = "holds no documents" if has_bytes else "is empty"
             raise ConfigError("data.source", name, problem, "give a file with text")
 
     return documents

@@ -13,10 +13,12 @@ import tokenizers
 from numpy.typing import NDArray
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
+from somelab.disk import guarded
 from somelab.errors import ConfigError, SomelabError
 
 END_OF_TEXT, PAD = "<|endoftext|>", "<|pad|>"
 END_OF_TEXT_ID, PAD_ID = 0, 1
+LARGEST_FILE = 256 << 20
 SMALLEST_VOCABULARY = 256 + 2
 # A pair that occurs once is not merged: the merge would only memorise that place.
 SMALLEST_PAIR_COUNT = 2
@@ -128,7 +130,7 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
         try:
-            return cls.from_json(path.read_text(encoding="utf-8"))
+            return cls.from_json(guarded.read_text(path, limit=LARGEST_FILE))
         except OSError as error:
             raise SomelabError(
                 f"tokenizer {path} cannot be read ({error.strerror}); give the path of a tokenizer.json"

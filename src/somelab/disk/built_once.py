@@ -22,7 +22,10 @@ def cache_root(cache_dir: Path | None = None) -> Path:
     if cache_dir is not None:
         return cache_dir
     if given := os.environ.get(VARIABLE):
-        return Path(os.path.expanduser(given))
+        expanded = os.path.expanduser(given)
+        if expanded.startswith("~"):
+            raise ConfigError(VARIABLE, given, "there is no such user", "set it to a folder")
+        return Path(expanded)
     try:
         return Path.home() / ".cache" / "somelab"
     except RuntimeError:

@@ -5,6 +5,7 @@ A FIFO or a device would block or never end; a link could lead to the user's own
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -64,7 +65,10 @@ def read_text(path: Path, *, limit: int = LARGEST_TEXT, inside: Path | None = No
 
 def _real(path: Path, inside: Path | None) -> Path:
     """The path without links, checked to be below `inside`."""
-    real = path.resolve()
+    try:
+        real = path.resolve()
+    except RuntimeError:  # how Python before 3.13 reports links that lead in a circle
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
     if inside is not None and not real.is_relative_to(inside.resolve()):
         raise GuardError(f"{path}: leads out of {inside} through a link, and is not opened; remove the link")
     return real

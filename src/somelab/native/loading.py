@@ -5,7 +5,9 @@ Called where a run or a benchmark starts, never at import."""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,12 +30,17 @@ class Status(NamedTuple):
 def load() -> Status:
     """Register the compiled kernels with the dispatch engines if this machine can build them."""
     from somelab.native.building import CannotBuild
+    from somelab.native.private_folder import NotPrivate
 
     if os.environ.get(VARIABLE) == "0":
         return Status(False, f"{VARIABLE}=0")
     try:
         return Status(True, _registered())
     except ConfigError as error:  # no folder for the cached library
+        return Status(False, str(error))
+    except NotPrivate as error:
+        # Said at once, and once: someone else may have tried to have code of theirs run.
+        print(f"somelab: compiled kernels are not used: {error}", file=sys.stderr)
         return Status(False, str(error))
     except (CannotBuild, OSError) as error:
         return Status(False, " ".join(str(error).split()))
@@ -44,15 +51,37 @@ def _registered() -> str:
     from somelab.native.building import CannotBuild, library, loaded_runtimes
     from somelab.native.table import NativeKernels
 
-    path = library()
+    path, content = library()
     before = loaded_runtimes()
-    kernels = NativeKernels(path)
+    try:
+        kernels = NativeKernels(opened(content))
+    except (OSError, AttributeError) as error:  # no library, or one without our functions
+        raise CannotBuild(f"{path} cannot be loaded ({error})") from None
     if loaded_runtimes() != before:
         raise CannotBuild("the library brought a second OpenMP runtime into the process")
     if not _agrees(kernels):
         raise CannotBuild(f"{path} computes wrong numbers: the compiler's fault; set CXX to another one")
     register_(kernels)
     return str(path)
+
+
+def opened(content: bytes) -> ctypes.CDLL:
+    """The library in this process, from a sealed copy in memory of what was checked: between check and use
+    the file could be replaced, and one that is cut while it is mapped ends the process (SIGBUS)."""
+    import fcntl
+
+    descriptor = os.memfd_create("somelab-kernels", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        with os.fdopen(descriptor, "wb", closefd=False) as file:
+            file.write(content)
+        seals = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SEAL
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
+        # The descriptor stays open: the loader knows libraries by path, and would take another library in a
+        # later descriptor of the same number for this one.
+        return ctypes.CDLL(f"/proc/self/fd/{descriptor}")
+    except OSError:
+        os.close(descriptor)
+        raise
 
 
 def _agrees(kernels: NativeKernels) -> bool:

@@ -6,7 +6,6 @@ Shape letters: T tokens, N rows of one block, F hidden width, W any width."""
 from __future__ import annotations
 
 import ctypes
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -27,8 +26,7 @@ class NativeKernels:
 
     adds_bias = True
 
-    def __init__(self, path: Path) -> None:
-        library = ctypes.CDLL(str(path))
+    def __init__(self, library: ctypes.CDLL) -> None:
         self._calls = {
             name: {dtype: getattr(library, f"{name}_{text}") for dtype, text in NAMES.items()}
             for name in _ARGUMENTS

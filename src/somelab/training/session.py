@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -94,8 +95,8 @@ def go_on(
 
 def anchored(config: Config) -> Config:
     """The configuration with a file's whole path, so that the run can be resumed from any folder."""
-    path = Path(config.data.source).expanduser()
-    return override(config, {"data.source": str(path.resolve())}) if path.exists() else config
+    path = os.path.expanduser(config.data.source)  # unlike Path's, no error for a user who does not exist
+    return override(config, {"data.source": os.path.realpath(path)}) if os.path.exists(path) else config
 
 
 def free_folder(name: str) -> Path:

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from somelab.runs.trained import TrainedModel
 
 
+MOST_TOKENS = 1_000_000
+# Closer to 0, scores divided by the temperature leave the range of fp32.
+COLDEST, HOTTEST = 1e-4, 1e4
+
+
 @dataclass(frozen=True)
 class Arguments:
     """Continue a prompt with a trained run."""
@@ -44,17 +49,15 @@ class Arguments:
 def run(arguments: Arguments) -> None:
     from somelab.cli.terminal import console, print_json
     from somelab.data.tokenizer import END_OF_TEXT_ID
-    from somelab.errors import ConfigError
     from somelab.model.generate import generate
     from somelab.runs import RunFolder
     from somelab.runs.trained import load_trained
     from somelab.training.machine.process import prepare_process
 
+    _check(arguments)
     prepare_process()
     trained = load_trained(RunFolder.open(arguments.run), arguments.checkpoint)
     prompt = trained.tokenizer.encode(arguments.prompt)
-    if not prompt:
-        raise ConfigError("--prompt", arguments.prompt, "is empty", "give at least one character")
     layers = shown_layers(trained, arguments.layers)
     made = generate(
         trained.model,
@@ -87,6 +90,26 @@ def run(arguments: Arguments) -> None:
     out.print(text, soft_wrap=True)
     if trace is not None:
         print_trace(trained, tokens, trace, layers)
+
+
+def _check(arguments: Arguments) -> None:
+    """What can be refused before a model is read."""
+    from somelab.errors import ConfigError
+
+    temperature, top_k, top_p = arguments.temperature, arguments.top_k, arguments.top_p
+    if temperature and not COLDEST <= temperature <= HOTTEST:
+        remedy = f"choose 0 (the likeliest token), or {COLDEST:g} to {HOTTEST:g}"
+        raise ConfigError("--temperature", temperature, "is not a temperature to sample at", remedy)
+    if top_k is not None and top_k < 1:
+        raise ConfigError("--top-k", top_k, "leaves no token to draw", "choose 1 or more")
+    if top_p is not None and not 0 < top_p <= 1:
+        remedy = "choose a value above 0 and up to 1"
+        raise ConfigError("--top-p", top_p, "is not a share of the probability", remedy)
+    if not 1 <= arguments.max_new_tokens <= MOST_TOKENS:
+        remedy = f"choose 1 to {MOST_TOKENS:,}"
+        raise ConfigError("--max-new-tokens", arguments.max_new_tokens, "cannot be generated", remedy)
+    if not arguments.prompt:
+        raise ConfigError("--prompt", arguments.prompt, "is empty", "give at least one character")
 
 
 def shown_layers(trained: TrainedModel, wanted: str | None) -> tuple[int, ...]:

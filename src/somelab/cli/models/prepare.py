@@ -34,7 +34,10 @@ def run(arguments: Arguments) -> None:
     from somelab.data.prepare import prepare
     from somelab.training.session import data_facts
 
-    overrides = {**arguments.overrides, **({"data.source": arguments.data} if arguments.data else {})}
+    overrides = {
+        **arguments.overrides,
+        **({"data.source": arguments.data} if arguments.data is not None else {}),
+    }
     named = arguments.preset or (None if arguments.config else DEFAULT_PRESET)
     chosen = replace(arguments, overrides=overrides).resolve(named)
     facts = data_facts(prepare(chosen.config, progress=progress_printer()))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ExecutorName = Literal["local", "ray"]
 PAUSE = 0.1
+MOST_WORKERS = 1024
 
 
 class Executor(Protocol):
@@ -94,6 +95,10 @@ def processes_and_threads(num_workers: int | None) -> tuple[int, int]:
     if num_workers < 1:
         raise ConfigError(
             "workers", num_workers, "is less than 1", f"give 1 or more; this machine has {cores} cores"
+        )
+    if num_workers > MOST_WORKERS:
+        raise ConfigError(
+            "workers", num_workers, f"is more than {MOST_WORKERS:,}", f"this machine has {cores} cores"
         )
     given = os.environ.get("OMP_NUM_THREADS", "")
     most = int(given) if given.isdecimal() and int(given) else cores

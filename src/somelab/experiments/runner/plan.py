@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._,=+-]*")
 TEXT_FILES = (".txt", ".jsonl", ".parquet")
+MOST_SEEDS = 1000
 DEFAULT_SHIFT = "builtin"
 """Text of another kind than the arms' own, for the probe that reads such."""
 
@@ -180,4 +181,6 @@ def seeds_of(number: int) -> tuple[int, ...]:
             "is less than 1",
             "give a number of 1 or more; three are the least for an interval",
         )
+    if number > MOST_SEEDS:
+        raise ConfigError("seeds", number, f"is more than {MOST_SEEDS:,}", "give fewer; 3 to 10 are usual")
     return tuple(range(number))

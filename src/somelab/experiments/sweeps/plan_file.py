@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from somelab.config import Config, override, preset, scaled
-from somelab.config.files import UniqueKeys
-from somelab.errors import ConfigError, nearest, reading_problem
+from somelab.config.bounded_yaml import read_yaml_file
+from somelab.errors import ConfigError, nearest
 from somelab.experiments.runner.plan import DEFAULT_SHIFT, Arm, Plan, seeds_of
 
 if TYPE_CHECKING:
@@ -22,11 +21,13 @@ if TYPE_CHECKING:
 KEYS = ("name", "title", "preset", "scale", "seeds", "settings", "probes", "shift", "grid", "list", "pairs")
 ARM_KEYS = ("name", "title", "preset", "settings")
 PAIR_KEYS = ("base", "variants")
+MOST_ARMS = 1000
 
 
 def plan_from_file(path: Path, scale: str | None = None, seeds: tuple[int, ...] | None = None) -> Plan:
     """The plan in a file. `scale` and `seeds`, if given, replace the file's."""
-    tree = _mapping(_read(path), "plan", KEYS, path)
+    content = read_yaml_file(path, "plan", "give a series (`somelab sweep --list`) or a YAML file")
+    tree = _mapping(content, "plan", KEYS, path)
     scale = scale or str(tree.get("scale", "full"))
     reader = _Reader(
         path, str(tree.get("preset", "a1")), scale, _settings(tree.get("settings"), "settings", path)
@@ -66,6 +67,10 @@ class _Reader:
                 raise _wrong(
                     f"grid.{name}", values, "is not a list of values", "write [first, second]", self.path
                 )
+        num_arms = prod(len(values) for values in axes.values())
+        if num_arms > MOST_ARMS:
+            remedy = f"give fewer values; at most {MOST_ARMS:,} arms"
+            raise _wrong("grid", f"{num_arms:,} arms", "are too many", remedy, self.path)
         arms: list[Arm] = []
         for values in product(*axes.values()):
             settings = dict(zip(axes, values, strict=True))
@@ -105,19 +110,6 @@ class _Reader:
             return override(scaled(preset(start).config, self.scale), {**self.common, **settings})
         except ConfigError as error:
             raise _wrong(error.field, error.value, error.problem, error.remedy, self.path) from None
-
-
-def _read(path: Path) -> object:
-    try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=UniqueKeys)
-    except OSError as error:
-        problem = reading_problem(error)
-        raise ConfigError(
-            "plan", str(path), problem, "give a series (`somelab sweep --list`) or a YAML file"
-        ) from None
-    except (UnicodeDecodeError, yaml.YAMLError) as error:
-        problem = " ".join(str(error).split())
-        raise ConfigError("plan", str(path), f"is not YAML ({problem})", "correct that line") from None
 
 
 def _mapping(tree: object, place: str, known: tuple[str, ...], path: Path) -> dict[str, Any]:
