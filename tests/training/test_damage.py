@@ -15,7 +15,8 @@ import pytest
 from safetensors import SafetensorError
 
 from somelab.cli.main import main
-from somelab.runs import RunFolder, checkpoint
+from somelab.disk.checked_json import content_digest
+from somelab.runs import RunFolder
 from somelab.runs.trained import load_trained
 from somelab.training.callbacks import Callback, StepRecord
 from somelab.training.callbacks.recorders import KeySnapshots, LayerJournal, Samples
@@ -168,7 +169,7 @@ def seal_unfinished(run: Path) -> None:
     content = state_of(run)
     content.pop("digest")
     content["state"]["finished"] = False
-    content["digest"] = checkpoint._content_digest(content)
+    content["digest"] = content_digest(content)
     (run / "checkpoints" / "last" / "state.json").write_text(json.dumps(content))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from somelab.disk import atomic
+from somelab.disk import atomic, guarded
 from somelab.errors import ConfigError
 
 if sys.platform != "win32":
@@ -59,7 +59,7 @@ def _locked(folder: Path) -> Generator[None]:
     if sys.platform == "win32":
         yield
         return
-    with folder.with_name(f".{folder.name}.lock").open("w") as file:
+    with guarded.open_append(folder.with_name(f".{folder.name}.lock"), inside=folder.parent) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with suppress(OSError):  # leftovers do no harm
             atomic.clear_leftovers(folder.parent, folder.name)

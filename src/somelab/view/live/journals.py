@@ -1,15 +1,16 @@
 """Follows the journals of a run by their offsets: only new records are read, once for all clients. A journal
-that was cut back (by a resumed run) is detected and read again."""
+that was cut back (by a resumed run) is detected and read again. Each line is verified by its sum; nothing is
+given from a damaged line on, and a full read of the run reports the damage."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from somelab.disk.old_names import with_new_names
+from somelab.disk import guarded
+from somelab.errors import SomelabError
 from somelab.runs import RunFolder
+from somelab.runs.journal import JournalError, LineReader
 from somelab.view.live.messages import Increment
 from somelab.view.page import curves as journals
 from somelab.view.page.balance import evaluation_series, training_series
@@ -23,36 +24,46 @@ NAMES = ("metrics", "layers", "timing", "samples")
 class Tail:
     """The end of one journal. `read` gives the records that are whole and new."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, has_sums: bool | None = None) -> None:
+        """`has_sums`: see LineReader."""
+        self.path, self.has_sums = path, has_sums
+        self._begin_()
+
+    def _begin_(self) -> None:
         self.offset = 0
+        self.is_damaged = False
+        self._lines = LineReader(self.path, has_sums=self.has_sums)
         self._last = b""
         """The line before the offset: if it has changed, the journal was cut and has grown again."""
 
     def read(self) -> tuple[list[Record], bool]:
         """New records, and whether the journal has to be taken from its start."""
         try:
-            with self.path.open("rb") as file:
+            with guarded.open_read(self.path, inside=self.path.parent) as file:
                 file.seek(max(0, self.offset - len(self._last)))
                 if file.read(len(self._last)) != self._last:
-                    self.offset, self._last = 0, b""
+                    self._begin_()
                     return [], True
                 content = file.read()
         except FileNotFoundError:
-            was_there, self.offset, self._last = self.offset > 0, 0, b""
+            was_there = self.offset > 0
+            self._begin_()
             return [], was_there
         end = content.rfind(b"\n") + 1
         lines = content[:end].splitlines(keepends=True)
         if lines:
             self.offset, self._last = self.offset + end, lines[-1]
-        return [record for line in lines if isinstance(record := _parsed(line), dict)], False
+        return [record for line in lines if (record := self._record(line)) is not None], False
 
-
-def _parsed(line: bytes) -> Any:
-    try:
-        return json.loads(with_new_names(line.decode()))
-    except ValueError:
-        return None  # a damaged line: a full read of the run reports it
+    def _record(self, line: bytes) -> Record | None:
+        """None for a damaged line, and after one for all others that have sums."""
+        if self.is_damaged and self._lines.has_sums:
+            return None
+        try:
+            return self._lines.record(line)
+        except JournalError:
+            self.is_damaged = True
+            return None
 
 
 @dataclass
@@ -77,7 +88,11 @@ class Follower:
         self._begin_()
 
     def _begin_(self) -> None:
-        self.tails = {name: Tail(self.run.path / f"{name}.jsonl") for name in NAMES}
+        try:
+            has_sums = self.run.has_sums
+        except SomelabError:
+            has_sums = None  # a full read of the run reports its run.json
+        self.tails = {name: Tail(self.run.path / f"{name}.jsonl", has_sums=has_sums) for name in NAMES}
         self.seen: set[int] = set()
         self.is_finished = False
         self.status: Status | None = None
