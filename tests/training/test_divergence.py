@@ -69,14 +69,13 @@ def test_what_is_no_number(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("somelab: training diverged: ")
     assert words in line
-    assert f"at step {BAD_STEP}; step {BAD_STEP - 1} is saved in {out / 'checkpoints' / 'last'}" in line
+    assert f"at step {BAD_STEP}; {out / 'checkpoints' / 'last'} keeps step 5; " in line
     assert "lower train.learning_rate" in line
-    assert state_of(out)["state"]["step"] == BAD_STEP - 1
+    assert state_of(out)["state"]["step"] == 5
     assert all(
         torch.isfinite(value).all() for value in load_trained(RunFolder(out)).model.state_dict().values()
     )
-    # The state on disk is the one before the bad step, to the bit: from there the run ends like one that
-    # never saw it.
+    # From the checkpoint on, the run ends like one that never saw the bad step.
     assert main(["resume", str(out)]) == 0
     assert_same_run(out, tmp_path / "calm")
 
