@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow check format bench ui clean
+.PHONY: setup demo test test-slow test-hard check format bench ui clean
 
 setup: .venv/.ready
 
@@ -15,10 +15,14 @@ demo: setup
 	$(BIN)/somelab train demo
 
 test: setup
-	$(BIN)/python -m pytest -m 'not slow' -n 2
+	$(BIN)/python -m pytest -m 'not slow and not hard' -n 2
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow
+
+# Thousands of random damages to files.
+test-hard: setup
+	$(BIN)/python -m pytest -m hard
 
 check: setup
 	$(BIN)/ruff format --check .

@@ -200,9 +200,10 @@ def test_without_a_file_there_are_no_records(path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_told_in_a_line(path: Path) -> None:
     journal = Journal(path)
-    journal._file = Path("/dev/full").open("ab")
-    with pytest.raises(WriteError, match=r"metrics\.jsonl: No space left on device; free some space"):
-        journal.append({"step": 1})
+    with Path("/dev/full").open("ab", buffering=0) as full:
+        journal._file = full  # pyright: ignore
+        with pytest.raises(WriteError, match=r"metrics\.jsonl: No space left on device; free some space"):
+            journal.append({"step": 1})
 
 
 def test_a_journal_without_its_folder_is_told_in_a_line(tmp_path: Path) -> None:

@@ -113,7 +113,8 @@ def prepare_with(
 
 
 class DamagedData(SomelabError):
-    """Prepared data that are not what was written. Their folder may be removed: they can be prepared again."""
+    """Prepared data that are not what was written. Their folder may be removed: they can be prepared
+    again."""
 
     def __init__(self, folder: Path, reason: str) -> None:
         self.what = f"the prepared data in {folder} are damaged ({reason})"
@@ -211,6 +212,7 @@ def _write_split(
             digest.update(tokens)
             num_bytes += size
             report(f"encoding {name}", len(ends) - 1)
+    # For earlier versions, which may share the cache; here, offsets are read from the tokens.
     np.save(folder / f"{name}-offsets.npy", np.array(ends, dtype=np.int64))
     return {
         "num_documents": len(ends) - 1,

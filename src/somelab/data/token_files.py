@@ -1,8 +1,8 @@
 """Token files of prepared data, verified when they are opened: a flipped bit would train another model.
 
 Everything is derived from what the meta file has held from its first version on, so that caches of earlier
-versions are verified too: the digest of each split's tokens, and one over these facts and the tokenizer. Where
-documents end follows from the tokens: each ends with `<|endoftext|>`, which no text can produce."""
+versions are verified too: the digest of each split's tokens, and one over these facts and the tokenizer.
+Where documents end is read from the tokens: each ends with `<|endoftext|>`, which no text can produce."""
 
 from __future__ import annotations
 
@@ -43,16 +43,15 @@ def check_meta(meta: Mapping[str, Any], tokenizer_json: str) -> None:
 
 
 def open_tokens(folder: Path, name: str, meta: Mapping[str, Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Tokens, mapped from their file, and offsets of a split. Raises ValueError, KeyError or OSError."""
+    """Tokens, mapped from their file, and offsets of a split. Raises ValueError, KeyError, TypeError or
+    OSError."""
     facts, dtype = meta["splits"][name], np.dtype(meta["dtype"])
-    path, places = folder / f"{name}.bin", folder / f"{name}-offsets.npy"
+    path = folder / f"{name}.bin"
     if path.stat().st_size != facts["num_tokens"] * dtype.itemsize:
         raise ValueError(f"{path.name} does not hold {facts['num_tokens']} tokens")
-    expected = _offsets(path, dtype, facts["digest"])
-    with guarded.open_read(places, inside=folder) as file:
-        offsets = np.load(file)
-    if offsets.dtype != np.int64 or not np.array_equal(offsets, expected):
-        raise ValueError(f"{places.name} does not fit {path.name}")
+    offsets = _offsets(path, dtype, facts["digest"])
+    if len(offsets) != facts["num_documents"] + 1 or offsets[-1] != facts["num_tokens"]:
+        raise ValueError(f"{path.name} does not hold {facts['num_documents']} documents")
     tokens = np.memmap(path, dtype, mode="r") if facts["num_tokens"] else np.zeros(0, dtype)
     return tokens, offsets
 

@@ -49,8 +49,8 @@ def build_once(root: Path, name: str, build: Callable[[Path], None]) -> Path:
 def build_again(
     root: Path, name: str, build: Callable[[Path], None], is_sound: Callable[[Path], bool]
 ) -> Path:
-    """The folder of that name, filled anew unless `is_sound` finds that another process has done so. The damaged
-    one stays until the new one is complete."""
+    """The folder of that name, filled anew unless `is_sound` finds that another process has done so. The
+    damaged one stays until the new one is complete."""
     folder = root / "prepared" / name
     with _explained(root), _locked(folder):
         if not is_sound(folder):

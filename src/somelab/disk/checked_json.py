@@ -1,5 +1,5 @@
-"""JSON of files that may be damaged or foreign: whatever is wrong with the text is a ValueError, and an object
-can carry a digest of its own content, so that any change of it is detected."""
+"""JSON of files that may be damaged or foreign: whatever is wrong with the text is a ValueError, and an
+object can carry a digest of its own content, so that any change of it is detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What was changed in the configuration of a run since it began: by comparing it with the copy in run.json."""
+"""What was changed in the configuration of a run since it began: by comparing it with the copy in
+run.json."""
 
 from __future__ import annotations
 

@@ -5,8 +5,9 @@
                               state.json             step, clock, data position, origins of pools, digests
     checkpoints/last, checkpoints/best               links to such folders
 
-Kept are `best`, `last` and the one before it. If `last` is damaged, the newest sound one stands in. A frozen pool is a function of its random seed, so only its origin (the key "recipe") and digest are stored;
-loading redraws and verifies it."""
+Kept are `best`, `last` and the one before it. If `last` is damaged, the newest sound one stands in. A frozen
+pool is a function of its random seed, so only its origin (the key "recipe") and digest are stored; loading
+redraws and verifies it."""
 
 from __future__ import annotations
 
@@ -142,8 +143,9 @@ def _leads_to(run: RunFolder, link: str, name: str) -> bool:
 
 def give_up(run: RunFolder, step: int, *, writes: bool) -> int | None:
     """Training from a state has diverged: if `last` holds that state, the newest sound checkpoint before it
-    becomes the last one. The evaluation that made a checkpoint the best has shown that it is sound. Returns the
-    step that `last` names now; None: there is no checkpoint. `writes`: whether this process may move `last`."""
+    becomes the last one. The evaluation that made a checkpoint the best has shown that it is sound. Returns
+    the step that `last` names now; None: there is no checkpoint. `writes`: whether this process may move
+    `last`."""
     try:
         state = read_state(run)
     except CheckpointError:

@@ -6,9 +6,9 @@ tokenizer.json     the tokenizer                    layers.jsonl       per-layer
 samples.jsonl      generated text over time         timing.jsonl       what depends on the clock
 keys/              key snapshots                    checkpoints/       step-N/, and the links last and best
 
-run.json also has a copy of the configuration and digests of the files that never change, and ends with a digest
-of itself: what was changed since is noticed when it is used. Runs of earlier versions lack these, and are read
-without. No file is opened through a link that leaves the folder."""
+run.json also has a copy of the configuration and digests of the files that never change, and a digest of
+itself: what was changed since is noticed when it is used. Runs of earlier versions lack these, and
+are read without. No file is opened through a link that leaves the folder."""
 
 from __future__ import annotations
 
@@ -228,8 +228,8 @@ class RunFolder:
         config = self.config_as_it_is()
         if found := self.config_changes(config):
             raise RunError(
-                f"run {self.path}: config.yaml was changed since training began ({first_of(found)}); restore it, "
-                f"or continue with the change: `somelab resume {self.path} --accept-config`"
+                f"run {self.path}: config.yaml was changed since training began ({first_of(found)}); restore "
+                f"it, or continue with the change: `somelab resume {self.path} --accept-config`"
             )
         return config
 

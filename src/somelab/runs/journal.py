@@ -1,9 +1,9 @@
 """A journal: one JSON object per line, append-only. The record of a run; every view reads it.
 
-Each line ends with the key "sum": twelve digits of a digest over the sum of the line before and the rest of this
-line, so that a changed, lost, repeated or moved line is detected. Journals of earlier versions have no sums; a
-journal has them from its first line or not at all. A resumed run first cuts its journals back to the length they
-had at the checkpoint, so that repeated steps are recorded once."""
+Each line ends with the key "sum": twelve digits of a digest over the sum of the line before and the rest of
+this line, so that a changed, lost, repeated or moved line is detected. Journals of earlier versions have no
+sums; a journal has them from its first line or not at all. A resumed run first cuts its journals back to the
+length they had at the checkpoint, so that repeated steps are recorded once."""
 
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ class Journal:
         return self._file.tell()
 
     def cut(self, length: int) -> None:
-        """Cut everything after `length` bytes, once what stays is verified. A journal that is shorter has lost
-        records, which is an error."""
+        """Cut everything after `length` bytes, once what stays is verified. A journal that is shorter has
+        lost records, which is an error."""
         self._reader = self._read_to(length)
         with explained(self.path):
             self._file.truncate(length)
@@ -159,5 +159,6 @@ def read(path: Path, *, has_sums: bool | None = None, at_least: int = 0) -> Iter
         raise JournalError(f"{path}: cannot be read ({error.strerror or error})") from None
     if end < at_least:
         raise ShortJournal(
-            f"{path}: has {end:,} of the {at_least:,} bytes that were written in whole lines; restore the file"
+            f"{path}: has {end:,} of the {at_least:,} bytes that were written in whole lines; restore the "
+            "file"
         )

@@ -1,5 +1,5 @@
-"""The file of one key snapshot: safetensors with a digest of the tensors in its metadata, so that a flipped bit
-does not become a key that never was."""
+"""The file of one key snapshot: safetensors with a digest of the tensors in its metadata, so that a flipped
+bit does not become a key that never was."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The state of a run at a checkpoint, without its tensors: `state.json`, and the names by which checkpoints are
-found. Nothing here needs torch, and no file is opened through a link that leaves the run."""
+"""The state of a run at a checkpoint, without its tensors: `state.json`, and the names by which checkpoints
+are found. Nothing here needs torch, and no file is opened through a link that leaves the run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RunState:
         """Raise ValueError for values of other types or without sense."""
         is_count = _is_count(self.step) and _is_count(self.tokens)
         is_best = self.best_step is None or _is_count(self.best_step)
-        numbers = [self.seconds, *([] if self.best_val_loss is None else [self.best_val_loss])]
+        numbers: list[Any] = [self.seconds, *([] if self.best_val_loss is None else [self.best_val_loss])]
         are_numbers = all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in numbers)
         journals: Any = {} if self.journals is None else self.journals
         are_lengths = isinstance(journals, dict) and all(_is_count(length) for length in journals.values())

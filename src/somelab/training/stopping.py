@@ -43,13 +43,13 @@ class Diverged(SomelabError):
     """The loss, its gradient or the weights are not finite, or have exploded."""
 
     def with_remedy(self, run: RunFolder, step: int, *, writes: bool) -> Diverged:
-        """The same error with the checkpoint that is kept and the remedy. `step`: the steps done. `writes`: on
-        the first rank, which takes back a `last` that led to the divergence."""
+        """The same error with the checkpoint that is kept and the remedy. `step`: the steps done. `writes`:
+        on the first rank, which takes back a `last` that led to the divergence."""
         kept = checkpoint.give_up(run, step, writes=writes)
         remedy = (
             "no checkpoint had been written yet; lower train.learning_rate and train again"
             if kept is None
-            else f"{run.checkpoints / 'last'} keeps step {kept}; lower train.learning_rate in config.yaml and "
-            f"continue with `somelab resume {run.path} --accept-config`"
+            else f"{run.checkpoints / 'last'} keeps step {kept}; lower train.learning_rate in config.yaml "
+            f"and continue with `somelab resume {run.path} --accept-config`"
         )
         return Diverged(f"training diverged: {self}; {remedy}")
