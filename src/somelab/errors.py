@@ -3,6 +3,7 @@ prints the line and exits with 2; a traceback appears for somelab's own faults o
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -40,3 +41,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
     known = sorted(known)
     close = get_close_matches(word, known, n=1, cutoff=0.5)
     return f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
+
+
+def notice(line: str) -> None:
+    """One line on stderr about damage that was put right, such as a checkpoint in place of a damaged one."""
+    print(f"note: {' '.join(line.split())}", file=sys.stderr, flush=True)

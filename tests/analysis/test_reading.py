@@ -81,7 +81,11 @@ def test_other_data_than_the_runs_own_are_refused(some_run: Path, tmp_path: Path
     path = copy / "samples.jsonl"
     prompt = next(iter(documents(BUILTIN_SEEDS["val"], ["story"]))).text[:8]
     assert prompt in path.read_text()
-    path.write_text(path.read_text().replace(prompt, "Zebras a"))
+    records = RunFolder(copy).records("samples")
+    path.unlink()
+    for record in records:
+        record["prompt"] = record["prompt"].replace(prompt, "Zebras a")
+        RunFolder(copy).journal("samples").append(record)
     with pytest.raises(ReadingError, match="not the one that the run was trained with"):
         read_validation(load_trained(RunFolder(copy)), 100)
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -262,6 +263,65 @@ def test_damaged_files_are_told_in_one_line(config: Config, cache: Path, name: s
     assert line.startswith(f"the prepared data in {folder} are damaged (")
     assert reason in line
     assert line.endswith("; remove that folder, and try again")
+
+
+def damaged_places(folder: Path) -> Iterator[tuple[str, int]]:
+    """Every file of prepared data, with places in it: at its start, within, and at its end."""
+    for path in sorted(folder.iterdir()):
+        size = path.stat().st_size
+        yield from ((path.name, place) for place in {0, size // 3, size // 2, size - 1, size - 2})
+
+
+def test_flipped_bits_are_noticed_and_the_data_prepared_again(
+    config: Config, cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sound = prepare(config, cache)
+    tokens = sound.train.tokens.copy()
+    (folder,) = (cache / "prepared" / name for name in folders(cache))
+    assert {path.name for path in folder.iterdir()} == {
+        "meta.json",
+        "tokenizer.json",
+        *(f"{split}{end}" for split in ("train", "val") for end in (".bin", "-offsets.npy")),
+    }
+    num_noticed = 0
+    for name, place in damaged_places(folder):
+        content = bytearray((folder / name).read_bytes())
+        content[place] ^= 1
+        (folder / name).write_bytes(content)
+        again = prepare(config, cache)
+        assert same(again, sound)
+        assert np.array_equal(again.train.tokens, tokens)
+        assert again.tokenizer.digest == sound.tokenizer.digest
+        for line in capsys.readouterr().err.splitlines():
+            num_noticed += 1
+            assert line.startswith(f"note: the prepared data in {folder} are damaged (")
+            assert line.endswith("); preparing them again")
+    assert num_noticed >= 16, "all but white space, the name of the source, and offsets, which are not read"
+    assert len(folders(cache)) == 1
+
+
+def test_data_that_cannot_be_prepared_again_are_told_with_the_remedy(
+    config: Config, cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prepare(config, cache)
+    (folder,) = (cache / "prepared" / name for name in folders(cache))
+    content = bytearray((folder / "train.bin").read_bytes())
+    content[100] ^= 1
+    (folder / "train.bin").write_bytes(content)
+
+    def gone(*_: object) -> None:
+        raise ConfigError("data.source", "far/away", "cannot be reached", "connect to the network")
+
+    monkeypatch.setattr(prepare_module, "_head", gone)
+    with pytest.raises(SomelabError) as caught:
+        prepare(config, cache)
+    assert str(caught.value) == (
+        f"the prepared data in {folder} are damaged (the digest of train.bin differs), and cannot be "
+        "prepared again: data.source = 'far/away': cannot be reached; connect to the network"
+    )
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    assert (folder / "train.bin").read_bytes() == content, "nothing is removed before there is something new"
+    assert folders(cache) == [folder.name]
 
 
 def test_builtin_text_needs_no_file(cache: Path) -> None:

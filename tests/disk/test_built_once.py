@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from somelab.disk import atomic
-from somelab.disk.built_once import build_once
+from somelab.disk.built_once import build_again, build_once
+from somelab.disk.guarded import GuardError
 
 WAIT = 60.0
 
@@ -82,3 +83,25 @@ def test_content_is_on_disk_before_the_folder_has_its_name(
         ("content", False),
         ("prepared", True),
     ]
+
+
+def test_a_lock_that_is_a_link_is_not_opened(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text("my notes")
+    (tmp_path / "prepared").mkdir()
+    (tmp_path / "prepared" / ".x.lock").symlink_to(mine)
+    with pytest.raises(GuardError, match=r"\.x\.lock: is a link"):
+        build_once(tmp_path, "x", fill)
+    assert mine.read_text() == "my notes"
+
+
+def test_a_damaged_folder_is_replaced_once(tmp_path: Path) -> None:
+    folder = build_once(tmp_path, "x", fill)
+    (folder / "content").write_text("damaged")
+
+    def is_sound(folder: Path) -> bool:
+        return (folder / "content").read_text() == "complete"
+
+    assert build_again(tmp_path, "x", fill, is_sound) == folder
+    assert (folder / "content").read_text() == "complete"
+    build_again(tmp_path, "x", lambda folder: pytest.fail("it is sound already"), is_sound)

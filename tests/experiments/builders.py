@@ -65,9 +65,9 @@ LAYER = (
 
 
 def _digest(content: dict[str, Any]) -> str:
-    from somelab.runs import checkpoint
+    from somelab.disk.checked_json import content_digest
 
-    return checkpoint._content_digest(content)
+    return content_digest(content)
 
 
 def job_of(folder: Path, config: Config, seed: int = 0, **more: Any) -> Job:

@@ -20,6 +20,7 @@ from torch import Tensor
 
 from somelab.config import Config, override
 from somelab.disk.atomic import WriteError, clear_leftovers
+from somelab.disk.checked_json import content_digest
 from somelab.model import Decoder, count_parameters
 from somelab.runs import RunFolder, checkpoint
 from somelab.runs.checkpoint import CheckpointError, RunState
@@ -96,7 +97,7 @@ def seal(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     content = json.loads(path.read_text())
     content.pop("digest")
     change(content)
-    path.write_text(json.dumps({**content, "digest": checkpoint._content_digest(content)}))
+    path.write_text(json.dumps({**content, "digest": content_digest(content)}))
 
 
 def test_everything_comes_back(run: RunFolder, student: Student) -> None:
@@ -113,7 +114,7 @@ def test_everything_comes_back(run: RunFolder, student: Student) -> None:
     assert_equal(other.tensors(), student.tensors())
 
 
-def test_only_last_and_best_are_kept(run: RunFolder, student: Student) -> None:
+def test_the_best_and_the_last_two_are_kept(run: RunFolder, student: Student) -> None:
     student.save(run, best=True)
     for _ in range(3):
         student.learn()
@@ -122,11 +123,17 @@ def test_only_last_and_best_are_kept(run: RunFolder, student: Student) -> None:
         "best": "step-00000001",
         "last": "step-00000004",
         "step-00000001": None,
+        "step-00000003": None,
         "step-00000004": None,
     }
     student.learn()
     student.save(run, best=True)
-    assert names(run) == {"best": "step-00000005", "last": "step-00000005", "step-00000005": None}
+    assert names(run) == {
+        "best": "step-00000005",
+        "last": "step-00000005",
+        "step-00000004": None,
+        "step-00000005": None,
+    }
 
 
 def test_a_second_save_of_a_step_keeps_the_tensors_and_takes_the_state(
@@ -209,7 +216,7 @@ def test_a_save_that_ends_at_any_call_leaves_a_sound_checkpoint(tmp_path: Path, 
             other.load(run, which)
             assert_equal(other.tensors(), tensors[other.state.step])
         reached.append(other.state.step)
-        checkpoint.go_back(run, "last")
+        checkpoint.go_back(run, other.state)
         assert names(run)["best"] == names(run)["last"] == f"step-{other.state.step:08d}"
         other.learn()  # and from there the run goes on, over whatever was left
         other.save(run)
@@ -231,7 +238,7 @@ def test_going_back_to_another_checkpoint(run: RunFolder, student: Student) -> N
     damaged.write_bytes(b"no tensors")
     other = Student()
     other.load(run, "best")
-    checkpoint.go_back(run, "best")
+    checkpoint.go_back(run, other.state)
     assert names(run)["last"] == "step-00000001"
     other.learn()
     other.save(run)
@@ -256,7 +263,9 @@ def test_any_flipped_bit_is_noticed(run: RunFolder, student: Student) -> None:
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_missing_cut_and_emptied_files_are_noticed(run: RunFolder, student: Student, file: str) -> None:
+def test_missing_cut_and_emptied_files_are_noticed(
+    run: RunFolder, student: Student, file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     student.save(run, best=True)
     student.learn()
     path = student.save(run) / file
@@ -272,8 +281,15 @@ def test_missing_cut_and_emptied_files_are_noticed(run: RunFolder, student: Stud
         with pytest.raises(
             CheckpointError, match=f"{file}: {words}.*; use another one with --checkpoint best"
         ) as caught:
-            Student().load(run)
+            Student().load(run, "2")
         assert "\n" not in str(caught.value)
+        other = Student()
+        other.load(run)
+        assert other.state.step == 1, "the newest sound one stands in for `last`"
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"note: {path}: {words}")
+        assert line.endswith("using step 1, the newest sound checkpoint")
+        assert names(run)["last"] == "step-00000002", "reading changes nothing on disk"
         path.touch()
     other = Student()
     other.load(run, "best")
@@ -290,8 +306,8 @@ def test_a_link_to_nowhere_is_not_taken_for_a_fresh_run(run: RunFolder, student:
     assert not checkpoint.is_any(run)
     shutil.rmtree(student.save(run))
     assert checkpoint.is_any(run)
-    for which in ("last", "best", "nonsense"):
-        with pytest.raises(CheckpointError, match=f"{which}: there is no such checkpoint"):
+    for which in ("last", "best", "7"):
+        with pytest.raises(CheckpointError, match="there is no such checkpoint"):
             Student().load(run, which)
 
 
@@ -324,7 +340,7 @@ def test_a_foreign_optimizer_is_refused(run: RunFolder, student: Student) -> Non
     name = next(iter(tensors))
     tensors[f"stranger/{name.rsplit('/')[-1]}"] = tensors.pop(name)
     checkpoint.save_file(tensors, folder / "optimizer.safetensors")
-    digest = checkpoint._file_digest(folder / "optimizer.safetensors")
+    digest = checkpoint._file_digest(run, folder / "optimizer.safetensors")
     seal(folder / "state.json", lambda content: content["files"].update({"optimizer.safetensors": digest}))
     with pytest.raises(CheckpointError, match=r"holds stranger/.* it belongs to another configuration"):
         Student().load(run)

@@ -15,7 +15,8 @@ import pytest
 from safetensors import SafetensorError
 
 from somelab.cli.main import main
-from somelab.runs import RunFolder, checkpoint
+from somelab.disk.checked_json import content_digest
+from somelab.runs import RunFolder
 from somelab.runs.trained import load_trained
 from somelab.training.callbacks import Callback, StepRecord
 from somelab.training.callbacks.recorders import KeySnapshots, LayerJournal, Samples
@@ -104,18 +105,40 @@ DAMAGES: dict[str, Callable[[Path], None]] = {"flipped": flip, "cut": cut, "remo
 @pytest.mark.parametrize("file", ["model.safetensors", "optimizer.safetensors", "state.json"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_checkpoint(
-    capsys: pytest.CaptureFixture[str], stopped: Path, file: str, damage: str
+    capsys: pytest.CaptureFixture[str], stopped: Path, finished: Path, file: str, damage: str
 ) -> None:
-    journal = (stopped / "metrics.jsonl").read_bytes()
+    """The newest sound one stands in for it, and from there the run ends as it would have."""
     DAMAGES[damage](stopped / "checkpoints" / "last" / file)
-    for verb in ("resume", "eval", "generate"):
-        line = complaint(capsys, verb, stopped)
-        assert line.startswith(
-            f"{stopped / 'checkpoints' / 'last' / file}: is {'missing' if damage == 'removed' else 'damaged'}"
-        )
-        assert "use another one with --checkpoint best" in line
-    assert load_trained(RunFolder(stopped), "best").state.step == 4
-    assert (stopped / "metrics.jsonl").read_bytes() == journal, "the journal is as it was"
+    before = contents(stopped)
+    words = "missing" if damage == "removed" else "damaged"
+    damaged = stopped / "checkpoints" / "step-00000006" / file
+    line = complaint(capsys, "eval", stopped, "--checkpoint", "6")
+    assert line.startswith(f"{damaged}: is {words}")
+    assert "use another one with --checkpoint best" in line
+    for argv in (["eval"], ["generate", "--max-new-tokens", "1"]):
+        (note,) = notes(capsys, argv[0], stopped, *argv[1:])
+        assert note.startswith(f"{damaged}: is {words}")
+        assert note.endswith("; using step 4, the newest sound checkpoint")
+    assert contents(stopped) == before, "reading changes nothing"
+    assert len(notes(capsys, "resume", stopped)) == 1
+    assert_same_run(stopped, finished)
+
+
+def contents(run: Path) -> dict[str, bytes | str]:
+    """All files and links of a run but its lock."""
+    return {
+        str(path.relative_to(run)): os.readlink(path) if path.is_symlink() else path.read_bytes()
+        for path in sorted(run.rglob("*"))
+        if (path.is_file() or path.is_symlink()) and path.name != ".lock"
+    }
+
+
+def notes(capsys: pytest.CaptureFixture[str], *argv: str | Path) -> list[str]:
+    """What a command that succeeds remarks on stderr."""
+    capsys.readouterr()
+    assert main([str(word) for word in argv]) == 0
+    lines = capsys.readouterr().err.splitlines()
+    return [line.removeprefix("note: ") for line in lines if line.startswith("note: ")]
 
 
 def test_from_the_best_checkpoint_the_run_ends_as_it_would_have(stopped: Path, finished: Path) -> None:
@@ -128,19 +151,39 @@ def test_from_the_best_checkpoint_the_run_ends_as_it_would_have(stopped: Path, f
     assert_same_run(stopped, finished)
 
 
-def test_a_checkpoint_folder_that_is_gone(capsys: pytest.CaptureFixture[str], stopped: Path) -> None:
-    """It must not be taken for a run that has not begun."""
-    journal = (stopped / "metrics.jsonl").read_bytes()
+def test_a_checkpoint_folder_that_is_gone(
+    capsys: pytest.CaptureFixture[str], stopped: Path, finished: Path
+) -> None:
+    """It must not be taken for a run that has not begun, not even without any link."""
     shutil.rmtree((stopped / "checkpoints" / "last").resolve())
-    for verb in ("resume", "eval"):
-        assert "last: there is no such checkpoint; use another one with --checkpoint best" in complaint(
-            capsys, verb, stopped
-        )
-    (stopped / "checkpoints" / "last").unlink()
-    assert "last: there is no such checkpoint; use another one with --checkpoint best" in complaint(
-        capsys, "resume", stopped
+    (line,) = notes(capsys, "eval", stopped)
+    assert line.endswith("last: there is no such checkpoint; using step 4, the newest sound checkpoint")
+    for link in ("last", "best"):
+        (stopped / "checkpoints" / link).unlink()
+    assert complaint(capsys, "eval", stopped, "--checkpoint", "best").endswith(
+        "best: there is no such checkpoint; use another one with --checkpoint step-00000004"
     )
-    assert (stopped / "metrics.jsonl").read_bytes() == journal
+    assert len(notes(capsys, "resume", stopped)) == 1
+    assert_same_run(stopped, finished)
+
+
+@pytest.mark.parametrize("which", ["..", "../checkpoints/last", "/etc", "step-4", "nonsense", "", ".", "-1"])
+def test_what_names_no_checkpoint(capsys: pytest.CaptureFixture[str], stopped: Path, which: str) -> None:
+    before = contents(stopped)
+    for verb in ("resume", "eval", "generate"):
+        line = complaint(capsys, verb, stopped, f"--checkpoint={which}")
+        assert line == (
+            f"--checkpoint {which}: is not the name of a checkpoint; give last, best, or a step such as "
+            "step-00000006"
+        )
+    assert contents(stopped) == before
+
+
+def test_a_checkpoint_by_its_step(stopped: Path, finished: Path) -> None:
+    for which in ("4", "step-00000004"):
+        assert load_trained(RunFolder(stopped), which).state.step == 4
+    assert main(["resume", str(stopped), "--checkpoint", "4"]) == 0
+    assert_same_run(stopped, finished)
 
 
 def test_a_checkpoint_of_another_run(
@@ -167,8 +210,8 @@ def test_a_checkpoint_of_another_run(
 def seal_unfinished(run: Path) -> None:
     content = state_of(run)
     content.pop("digest")
-    content["state"]["finished"] = False
-    content["digest"] = checkpoint._content_digest(content)
+    content["state"] |= {"finished": False, "step": STOPPED_AT}
+    content["digest"] = content_digest(content)
     (run / "checkpoints" / "last" / "state.json").write_text(json.dumps(content))
 
 
@@ -188,7 +231,7 @@ def test_folders_that_are_no_runs(
 
 def test_a_damaged_tokenizer(capsys: pytest.CaptureFixture[str], stopped: Path) -> None:
     (stopped / "tokenizer.json").write_text("{}")
-    assert "tokenizer.json is not a tokenizer" in complaint(capsys, "generate", stopped)
+    assert "tokenizer.json: is damaged (its digest differs)" in complaint(capsys, "generate", stopped)
 
 
 def test_a_damaged_journal(capsys: pytest.CaptureFixture[str], stopped: Path) -> None:

@@ -203,7 +203,7 @@ def test_a_run_is_read_on_and_not_again(tmp_path: Path, monkeypatch: pytest.Monk
     held = RunRecords(run.path)
     parsed: list[bytes] = []
     original = tail.parsed
-    monkeypatch.setattr(tail, "parsed", lambda line: parsed.append(line) or original(line))
+    monkeypatch.setattr(tail, "parsed", lambda lines, line: parsed.append(line) or original(lines, line))
     assert run_of(run.path, records=held) == run_of(run.path)
     assert len(parsed) == 2 * 3 * 500
     parsed.clear()

@@ -188,7 +188,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "journal nested": (
         replaced("metrics.jsonl", b"[" * 200_000 + b"\n"),
         "broken",
-        "metrics.jsonl cannot be read",
+        "metrics.jsonl: line 1 is damaged",
     ),
     "numbers too large": (
         replaced("metrics.jsonl", b'{"kind":"train","step":1,"loss":1' + b"0" * 400 + b"}\n"),
@@ -205,7 +205,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
         "broken",
         "line 2 is damaged",
     ),
-    "journal of lists": (replaced("layers.jsonl", b"[1]\n[2]\n"), "stopped", ""),
+    "journal of lists": (replaced("layers.jsonl", b"[1]\n[2]\n"), "broken", "line 1 is damaged"),
     "layers of numbers": (replaced("layers.jsonl", b'{"step":1,"layers":3}\n'), "broken", "cannot be read"),
     "snapshot a pickle": (
         replaced("keys/step-00000010.safetensors", pickle.dumps([1])),

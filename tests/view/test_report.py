@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from somelab.cli.main import main
+from somelab.runs import RunFolder
 from somelab.view import report
 from somelab.view.page.groups import groups_of, page_of, page_with, published_of, run_ids
 from somelab.view.page.heavy import Options, complete_run, galaxies_of
@@ -187,6 +188,8 @@ def test_data_that_are_gone_leave_the_words_out(some_run: Path, tmp_path: Path) 
     copy = shutil.copytree(some_run, tmp_path / "copy", symlinks=True)
     config = (copy / "config.yaml").read_text()
     (copy / "config.yaml").write_text(config.replace("source: builtin:story", "source: /nowhere/stories.txt"))
+    folder = RunFolder(copy)
+    folder.accept_config_(folder.config_as_it_is(), step=0)
     run = complete_run(copy, options=Options(maps=("pca",), tokens=100))
     assert [part.name for part in run.left_out] == ["words"]
     assert "there is no such file" in run.left_out[0].reason

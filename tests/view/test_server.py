@@ -204,8 +204,8 @@ def test_the_model_is_loaded_again_when_last_moves(tmp_path: Path, runs: Path) -
         (checkpoints / "step-99999999" / "model.safetensors").write_bytes(b"damaged")
         after = made.ask("/api/runs/a/trace", method="POST", body=request)
     assert "trace" in before
-    assert after.status == 422
-    assert "damaged" in after.json["error"]
+    assert after.status == 200
+    assert after.json == before, "the newest sound checkpoint stands in for a damaged one"
 
 
 def test_compare(server: Server) -> None:

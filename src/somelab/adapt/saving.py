@@ -3,16 +3,16 @@ itself is not touched; the copy is marked as finished, since it cannot be traine
 
 from __future__ import annotations
 
-import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from somelab.data.tokenizer import Tokenizer
+from somelab.disk import atomic, guarded
 from somelab.model import Decoder
 from somelab.runs import RunFolder, checkpoint
 from somelab.runs.checkpoint import RunState
+from somelab.runs.snapshot import LARGEST
 from somelab.training.optimizer import build_optimizer
 
 JOURNALS = ("metrics", "layers", "samples", "timing")
@@ -23,16 +23,24 @@ def save_adapted(
 ) -> RunFolder:
     """Write the copy. Its journals are the run's, up to the checkpoint; `adapted` records what was read and
     how."""
-    environment = json.loads((run.path / "environment.json").read_text(encoding="utf-8"))
+    environment = run.read_json("environment.json")
     facts = {name: value for name, value in run.facts().items() if name != "format"}
     facts |= {"name": out.name, "adapted": {"from": str(run.path.resolve()), **adapted}}
     copy = RunFolder.create(out, run.config(), facts, environment, tokenizer.to_json())
+    lengths: dict[str, int] = {}
     for name in JOURNALS:
-        if (run.path / f"{name}.jsonl").is_file():
-            shutil.copyfile(run.path / f"{name}.jsonl", copy.path / f"{name}.jsonl")
+        written = copy.journal(name)
+        for record in run.records(name):
+            written.append(record)
+        lengths[name] = written.length()
+        written.close()
+    run.check_folder(run.keys)
     for snapshot in run.keys.iterdir():
-        shutil.copyfile(snapshot, copy.keys / snapshot.name)
+        atomic.write_bytes(
+            copy.keys / snapshot.name, guarded.read_bytes(snapshot, limit=LARGEST, inside=run.path)
+        )
     # A new optimizer state: the copy is not trained further.
     optimizer = build_optimizer(model, model.config.train)
-    checkpoint.save(copy, model, optimizer, replace(state, best_step=state.step, finished=True))
+    ended = replace(state, best_step=state.step, finished=True, journals=lengths)
+    checkpoint.save(copy, model, optimizer, ended)
     return copy

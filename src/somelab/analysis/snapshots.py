@@ -46,14 +46,18 @@ def snapshot_files(run: RunFolder) -> dict[int, Path]:
     """Snapshots by step. Other files, such as those still being written, are skipped."""
     if not run.keys.is_dir():
         return {}
-    found = ((NAME.fullmatch(path.name), path) for path in run.keys.iterdir())
+    try:
+        found = [(NAME.fullmatch(path.name), path) for path in run.keys.iterdir()]
+    except OSError as error:
+        raise SnapshotError(f"{run.keys}: cannot be read ({error.strerror or error})") from None
     return dict(sorted((int(match[1]), path) for match, path in found if match))
 
 
 def read_history(run: RunFolder) -> list[LayerHistory]:
     """Every layer over all snapshots; empty if the run has none."""
     from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+
+    from somelab.runs.snapshot import unpacked
 
     frames: dict[int, dict[str, NDArray[Any]]] = {}
     num_bytes = 0
@@ -62,7 +66,7 @@ def read_history(run: RunFolder) -> list[LayerHistory]:
             num_bytes += path.stat().st_size
             if num_bytes > MOST_BYTES:
                 raise SnapshotError(f"{run.keys}: has more than {MOST_BYTES:,} bytes; remove some snapshots")
-            frames[step] = load_file(path)
+            frames[step] = unpacked(path, inside=run.path)
         except FileNotFoundError:
             continue  # a resumed run has just removed what came after its checkpoint
         except (SafetensorError, OSError, ValueError) as error:

@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from somelab.config import Config
 from somelab.data.sources import Source, open_source
+from somelab.data.token_files import check_meta, data_digest, open_tokens, tokens_digest
 from somelab.data.tokenizer import END_OF_TEXT_ID, Tokenizer, check_vocab_size
 from somelab.disk import guarded
-from somelab.disk.built_once import build_once, cache_root
-from somelab.errors import SomelabError
+from somelab.disk.built_once import build_again, build_once, cache_root
+from somelab.disk.checked_json import loads
+from somelab.errors import SomelabError, notice
 
 FORMAT = 1
 # The tokenizer learns from the first documents up to this size: more text hardly changes which pairs are
@@ -111,33 +113,60 @@ def prepare_with(
     return _built_once(source, {"tokenizer": tokenizer.digest, "whole": whole}, build, cache_dir)
 
 
+class DamagedData(SomelabError):
+    """Prepared data that are not what was written. Their folder may be removed: they can be prepared
+    again."""
+
+    def __init__(self, folder: Path, reason: str) -> None:
+        self.what = f"the prepared data in {folder} are damaged ({reason})"
+        super().__init__(f"{self.what}; remove that folder, and try again")
+
+
 def open_prepared(folder: Path) -> PreparedData:
-    """What `prepare` has written to a folder."""
+    """What `prepare` has written to a folder, verified."""
     try:
-        meta = json.loads(guarded.read_text(folder / "meta.json"))
-        splits = {name: _open_split(folder, name, meta) for name in ("train", "val")}
+        meta = loads(guarded.read_bytes(folder / "meta.json", inside=folder))
+        splits = {
+            name: Split(*open_tokens(folder, name, meta), meta["splits"][name]["num_bytes"])
+            for name in ("train", "val")
+        }
+        tokenizer_json = guarded.read_text(folder / "tokenizer.json", inside=folder).replace("\r\n", "\n")
         tokenizer = Tokenizer.load(folder / "tokenizer.json")
+        check_meta(meta, tokenizer_json)
         return PreparedData(meta["source"], meta["digest"], tokenizer, splits["train"], splits["val"])
     # np.load of an empty file is an EOFError; a meta.json of another shape gives the others.
     except (OSError, EOFError, ValueError, TypeError, LookupError, SomelabError) as error:
         for known in (error, error.__context__):  # no file is damaged if none can be opened
             if isinstance(known, OSError) and known.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
                 raise known from None
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise SomelabError(
-            f"the prepared data in {folder} are damaged ({reason}); remove that folder, and try again"
-        ) from None
+        raise DamagedData(folder, (str(error).splitlines() or [type(error).__name__])[0]) from None
 
 
 def _built_once(
     source: Source, settings: Mapping[str, object], build: Callable[[Path], None], cache_dir: Path | None
 ) -> PreparedData:
     key = json.dumps({"format": FORMAT, "source": source.identity, **settings}, sort_keys=True)
-    folder = build_once(
-        cache_root(cache_dir), hashlib.blake2b(key.encode(), digest_size=10).hexdigest(), build
-    )
+    root, name = cache_root(cache_dir), hashlib.blake2b(key.encode(), digest_size=10).hexdigest()
+    folder = build_once(root, name, build)
+    try:
+        prepared = open_prepared(folder)
+    except DamagedData as damage:
+        notice(f"{damage.what}; preparing them again")
+        try:
+            build_again(root, name, build, _is_sound)
+        except SomelabError as error:
+            raise SomelabError(f"{damage.what}, and cannot be prepared again: {error}") from None
+        prepared = open_prepared(folder)
     # The same content may be cached under another name.
-    return replace(open_prepared(folder), source=source.name)
+    return replace(prepared, source=source.name)
+
+
+def _is_sound(folder: Path) -> bool:
+    try:
+        open_prepared(folder)
+    except DamagedData:
+        return False
+    return True
 
 
 def _head(documents: Iterator[str], report: Progress) -> list[str]:
@@ -161,9 +190,7 @@ def _write(
         name: _write_split(folder, name, documents, tokenizer, dtype, report)
         for name, documents in splits.items()
     }
-    digest = hashlib.blake2b(
-        json.dumps([tokenizer.digest, facts], sort_keys=True).encode(), digest_size=6
-    ).hexdigest()
+    digest = data_digest(tokenizer.digest, facts)
     meta = {"format": FORMAT, "source": source.name, "digest": digest, "dtype": dtype.name, "splits": facts}
     (folder / "meta.json").write_text(json.dumps(meta, indent=1), encoding="utf-8")
 
@@ -178,7 +205,7 @@ def _write_split(
 ) -> dict[str, int | str]:
     ends = array("q", [0])
     num_bytes = 0
-    digest = hashlib.blake2b(digest_size=20)
+    digest = tokens_digest()
     with (folder / f"{name}.bin").open("wb") as file:
         for texts, size in _blocks(documents):
             encoded = tokenizer.encode_batch(texts)
@@ -190,6 +217,7 @@ def _write_split(
             digest.update(tokens)
             num_bytes += size
             report(f"encoding {name}", len(ends) - 1)
+    # For earlier versions, which may share the cache; here, offsets are read from the tokens.
     np.save(folder / f"{name}-offsets.npy", np.array(ends, dtype=np.int64))
     return {
         "num_documents": len(ends) - 1,
@@ -211,19 +239,6 @@ def _blocks(documents: Iterable[str]) -> Iterator[tuple[list[str], int]]:
             texts, size = [], 0
     if texts:
         yield texts, size
-
-
-def _open_split(folder: Path, name: str, meta: Mapping[str, Any]) -> Split:
-    facts = meta["splits"][name]
-    path = folder / f"{name}.bin"
-    dtype = np.dtype(meta["dtype"])
-    if path.stat().st_size != facts["num_tokens"] * dtype.itemsize:
-        raise ValueError(f"{path.name} does not hold {facts['num_tokens']} tokens")
-    tokens = np.memmap(path, dtype, mode="r") if facts["num_tokens"] else np.zeros(0, dtype)
-    offsets = np.load(folder / f"{name}-offsets.npy")
-    if len(offsets) != facts["num_documents"] + 1 or offsets[-1] != facts["num_tokens"]:
-        raise ValueError(f"{name}-offsets.npy does not fit {path.name}")
-    return Split(tokens, offsets, facts["num_bytes"])
 
 
 def _silent(doing: str, num_documents: int) -> None:

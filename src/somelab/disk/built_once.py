@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from somelab.disk import atomic
+from somelab.disk import atomic, guarded
 from somelab.errors import ConfigError
 
 if sys.platform != "win32":
@@ -40,11 +41,32 @@ def build_once(root: Path, name: str, build: Callable[[Path], None]) -> Path:
     folder = root / "prepared" / name
     if folder.is_dir():
         return folder
-    try:
+    with _explained(root):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _locked(folder):
             if not folder.is_dir():
                 atomic.write_folder_unless_there(folder, build)
+    return folder
+
+
+def build_again(
+    root: Path, name: str, build: Callable[[Path], None], is_sound: Callable[[Path], bool]
+) -> Path:
+    """The folder of that name, filled anew unless `is_sound` finds that another process has done so. The
+    damaged one stays until the new one is complete."""
+    folder = root / "prepared" / name
+    with _explained(root), _locked(folder):
+        if not is_sound(folder):
+            with atomic.filled_beside(folder, build) as temporary:
+                shutil.rmtree(folder, ignore_errors=True)
+                os.replace(temporary, folder)
+    return folder
+
+
+@contextmanager
+def _explained(root: Path) -> Generator[None]:
+    try:
+        yield
     except OSError as error:
         raise ConfigError(
             VARIABLE,
@@ -52,7 +74,6 @@ def build_once(root: Path, name: str, build: Callable[[Path], None]) -> Path:
             f"prepared data cannot be written there ({error.strerror or error})",
             f"set {VARIABLE} to a folder that can be written and has space",
         ) from None
-    return folder
 
 
 @contextmanager
@@ -62,7 +83,7 @@ def _locked(folder: Path) -> Generator[None]:
     if sys.platform == "win32":
         yield
         return
-    with folder.with_name(f".{folder.name}.lock").open("w") as file:
+    with guarded.open_append(folder.with_name(f".{folder.name}.lock"), inside=folder.parent) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with suppress(OSError):  # leftovers do no harm
             atomic.clear_leftovers(folder.parent, folder.name)

@@ -28,7 +28,7 @@ def open_read(path: Path, *, inside: Path | None = None) -> BinaryIO:
 
     `inside`: the folder that the file has to be in after all links are followed; None: links are followed
     freely."""
-    real = _real(path, inside)
+    real = resolved(path, inside=inside)
     # Without O_NONBLOCK, opening a FIFO waits for a writer.
     descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _COMMON)
     return _checked(path, descriptor, "rb")
@@ -38,7 +38,7 @@ def open_append(path: Path, *, inside: Path) -> BinaryIO:
     """A regular file below `inside`, for appending and cutting; made if it is missing. The file must be
     neither a symbolic nor a hard link: its content could belong to another file's owner.
     OSErrors are left to the caller."""
-    real = _real(path.parent, inside) / path.name
+    real = resolved(path.parent, inside=inside) / path.name
     if real.is_symlink():
         raise GuardError(f"{path}: is a link, and nothing is written through links; remove it")
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0) | _COMMON
@@ -63,7 +63,7 @@ def read_text(path: Path, *, limit: int = LARGEST_TEXT, inside: Path | None = No
     return read_bytes(path, limit=limit, inside=inside).decode("utf-8")
 
 
-def _real(path: Path, inside: Path | None) -> Path:
+def resolved(path: Path, *, inside: Path | None) -> Path:
     """The path without links, checked to be below `inside`."""
     try:
         real = path.resolve()

@@ -17,7 +17,7 @@ from somelab.model import Decoder
 from somelab.native import load as load_native
 from somelab.runs import checkpoint
 from somelab.runs.checkpoint import RunState
-from somelab.runs.folder import RunFolder
+from somelab.runs.folder import RunError, RunFolder
 
 
 @dataclass(frozen=True)
@@ -46,4 +46,11 @@ def load_trained(
     model = Decoder(override(config, {"gravity.extra": extra}) if extra != config.gravity.extra else config)
     state = checkpoint.load(run, model, which=which)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return TrainedModel(run, config, model.to(device).eval(), Tokenizer.load(run.tokenizer), state)
+    return TrainedModel(run, config, model.to(device).eval(), _tokenizer(run), state)
+
+
+def _tokenizer(run: RunFolder) -> Tokenizer:
+    try:
+        return Tokenizer.from_json(run.read_text(run.tokenizer.name))
+    except ValueError:
+        raise RunError(f"{run.tokenizer} is not a tokenizer; restore the file") from None

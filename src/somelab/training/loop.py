@@ -27,8 +27,9 @@ from somelab.data.prepare import PreparedData
 from somelab.disk import atomic
 from somelab.model import Decoder
 from somelab.model.loss import next_token_loss
-from somelab.runs import RunFolder, checkpoint, journal
-from somelab.runs.checkpoint import RunState
+from somelab.runs import RunFolder, checkpoint
+from somelab.runs.checkpoint import CheckpointError, RunState, Unsound
+from somelab.runs.state import name_of
 from somelab.training.budget import Budget, Cadence
 from somelab.training.callbacks import Callback, StepRecord
 from somelab.training.evaluate import Evaluation, evaluate, validation, with_padding_loss
@@ -128,24 +129,32 @@ class Trainer:
     def resume_(self, which: str = "last") -> None:
         """Restore a checkpoint: tensors, clock, data position, and the journals as they were then."""
         if self.world.is_first:
-            for folder in (self.run.path, self.run.keys, self.run.checkpoints, self.run.checkpoints / which):
+            for folder in (self.run.path, self.run.keys, self.run.checkpoints):
                 atomic.clear_leftovers(folder)
         if which == "last" and not checkpoint.is_any(self.run):
             self._forget_()  # killed before its first checkpoint: start again
             return
         self.state = checkpoint.load(self.run, self.model, self.optimizer, which=which)
-        assert self.state.loader is not None
-        assert self.state.journals is not None
-        self.loader.load_state_dict(self.state.loader)
+        self._restore_loader_()
         if self.world.is_first:
-            checkpoint.go_back(self.run, which)
+            checkpoint.go_back(self.run, self.state)
+            atomic.clear_leftovers(self.run.checkpoints / name_of(self.state.step))
         for name, file in self.journals.items():
-            file.cut(self.state.journals.get(name, 0))
-        for record in journal.read(self.run.path / "metrics.jsonl"):
-            if record["kind"] == "warning":
-                self._warned.add(record["key"])
-            elif record["kind"] == "train" and self.first_loss is None:
-                self.first_loss = record["loss"]
+            file.cut((self.state.journals or {}).get(name, 0))
+        for record in self.run.records("metrics"):
+            if record.get("kind") == "warning":
+                self._warned.add(str(record.get("key")))
+            elif record.get("kind") == "train" and self.first_loss is None:
+                self.first_loss = float(record["loss"])
+
+    def _restore_loader_(self) -> None:
+        try:
+            self.loader.load_state_dict(self.state.loader or {})
+        except (KeyError, TypeError, ValueError):
+            raise CheckpointError(
+                f"run {self.run.path}: the position in the data of step {self.state.step} is damaged; use "
+                "another checkpoint with --checkpoint, or train again"
+            ) from None
 
     def _forget_(self) -> None:
         for file in self.journals.values():
@@ -165,6 +174,9 @@ class Trainer:
                 self.state.finished = True
             self._save_()
             ended = reason
+        except Diverged as error:
+            # Nothing is saved: the state that led here is not to be trusted.
+            raise error.with_remedy(self.run, self.state.step, writes=self.world.is_first) from None
         finally:
             for callback in self.callbacks:
                 callback.on_end(self, ended)
@@ -184,7 +196,7 @@ class Trainer:
             if stop_requested:
                 return "interrupted"
             started = time.perf_counter()
-            record = self._guarded_step_()
+            record = self._step_()
             self._note_(record)
             over = self.budget.is_over(self.state.step, self.state.seconds)
             if not over and self.evaluations.is_due(self.state.step, judged, record.progress):
@@ -195,15 +207,6 @@ class Trainer:
             judged = record.progress
             # Evaluations and checkpoints count towards the time budget.
             self.state.seconds = clock + time.perf_counter() - started
-
-    def _guarded_step_(self) -> StepRecord:
-        try:
-            return self._step_()
-        except Diverged as error:
-            # The optimizer has not stepped yet: memory still holds the last good state.
-            if error.state_is_good:
-                self._save_()
-            raise error.with_remedy(self.run, self.state) from None
 
     def _step_(self) -> StepRecord:
         started = time.perf_counter()
@@ -282,13 +285,11 @@ class Trainer:
 
     def _check(self, loss: float, grad_norm: float) -> None:
         if not math.isfinite(loss) or not math.isfinite(grad_norm):
-            raise Diverged(
-                f"loss {loss} and gradient norm {grad_norm} at step {self.state.step + 1}", state_is_good=True
-            )
+            raise Diverged(f"loss {loss} and gradient norm {grad_norm} at step {self.state.step + 1}")
         if self.first_loss is None:
             self.first_loss = loss
         if loss > 2 * max(self.first_loss, math.log(self.config.model.vocab_size)):
-            raise Diverged(f"loss rose to {loss:.2f} at step {self.state.step + 1}", state_is_good=False)
+            raise Diverged(f"loss rose to {loss:.2f} at step {self.state.step + 1}")
 
     def _compile_when_due_(self) -> None:
         config = self.config.train
@@ -337,6 +338,8 @@ class Trainer:
                 evaluation = with_padding_loss(
                     evaluation, self.model, self.data, self.config, dtype=self.dtype
                 )
+            if not math.isfinite(evaluation.val_loss):
+                raise Diverged(f"validation loss {evaluation.val_loss} after step {self.state.step}")
             if self.state.best_val_loss is None or evaluation.val_loss < self.state.best_val_loss:
                 self.state.best_val_loss, self.state.best_step = evaluation.val_loss, self.state.step
             kind = "final" if final else "evaluation"
@@ -356,7 +359,10 @@ class Trainer:
     def _save_(self) -> None:
         if self.world.is_first:
             self.state.journals = {name: file.length() for name, file in self.journals.items()}
-            checkpoint.save(self.run, self.model, self.optimizer, self.state)
+            try:
+                checkpoint.save(self.run, self.model, self.optimizer, self.state)
+            except Unsound as error:
+                raise Diverged(f"{error} after step {self.state.step}") from None
             self._last_checkpoint = time.monotonic()
             for callback in self.callbacks:
                 callback.on_checkpoint(self)

@@ -75,10 +75,13 @@ def go_on(
     pause_at: int | None = None,
     callbacks: Sequence[Callback] = (),
     rules: Sequence[Rule] = (),
+    accept_config: bool = False,
 ) -> tuple[RunFolder, Outcome]:
-    """Continue a run from its checkpoint, bit for bit."""
+    """Continue a run from its checkpoint, bit for bit.
+
+    `accept_config`: take a config.yaml that was changed since, and record the change in run.json."""
     run = RunFolder.open(path)
-    config = run.config()
+    config = run.config_as_it_is() if accept_config else run.config()
     if checkpoint.is_any(run) and checkpoint.read_state(run, which).finished:
         raise RunError(
             f"run {path}: is finished; `somelab eval {path}` measures it, `somelab train` starts another"
@@ -90,6 +93,8 @@ def go_on(
     with run.locked() if world.is_first else contextlib.nullcontext():
         trainer = Trainer(run, config, data, world, [*_callbacks(pause_at=pause_at), *callbacks], rules)
         trainer.resume_(which)
+        if world.is_first:
+            run.accept_config_(config, trainer.state.step)
         return run, _fitted(trainer)
 
 

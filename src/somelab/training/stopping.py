@@ -10,7 +10,6 @@ from types import FrameType
 
 from somelab.errors import SomelabError
 from somelab.runs import RunFolder, checkpoint
-from somelab.runs.checkpoint import RunState
 
 
 class StopRequest:
@@ -41,22 +40,16 @@ class StopRequest:
 
 
 class Diverged(SomelabError):
-    """The loss or its gradient is not finite, or has exploded."""
+    """The loss, its gradient or the weights are not finite, or have exploded."""
 
-    def __init__(self, what: str, *, state_is_good: bool) -> None:
-        self.what, self.state_is_good = what, state_is_good
-        super().__init__(what)
-
-    def with_remedy(self, run: RunFolder, state: RunState) -> Diverged:
-        """The same error with the saved state and the remedy."""
-        if self.state_is_good:
-            kept = f"step {state.step} is saved in {run.checkpoints / 'last'}"
-        elif checkpoint.is_any(run):
-            kept = f"{run.checkpoints / 'last'} keeps step {checkpoint.read_state(run).step}"
-        else:
-            kept = "no checkpoint had been written yet"
-        sentence = (
-            f"training diverged: {self.what}; {kept}; lower train.learning_rate or raise "
-            "train.warmup_fraction"
+    def with_remedy(self, run: RunFolder, step: int, *, writes: bool) -> Diverged:
+        """The same error with the checkpoint that is kept and the remedy. `step`: the steps done. `writes`:
+        on the first rank, which takes back a `last` that led to the divergence."""
+        kept = checkpoint.give_up(run, step, writes=writes)
+        remedy = (
+            "no checkpoint had been written yet; lower train.learning_rate and train again"
+            if kept is None
+            else f"{run.checkpoints / 'last'} keeps step {kept}; lower train.learning_rate in config.yaml "
+            f"and continue with `somelab resume {run.path} --accept-config`"
         )
-        return Diverged(sentence, state_is_good=self.state_is_good)
+        return Diverged(f"training diverged: {self}; {remedy}")

@@ -18,7 +18,7 @@ class Arguments:
     data: Annotated[str | None, tyro.conf.arg(metavar="DATA", help_behavior_hint="")] = None
     """Other text, encoded by the run's tokenizer. Without it: the run's validation text."""
     checkpoint: str = "last"
-    """Which checkpoint: last or best."""
+    """Which checkpoint: last, best, or a step that is kept, such as 200."""
     temperature: Annotated[float | None, tyro.conf.arg(metavar="T", help_behavior_hint="")] = None
     """Temperature of the gates. Without it: the run's evaluation temperature."""
     seq_len: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None

@@ -37,7 +37,7 @@ class Arguments:
     seed: int = 0
     """Random seed of the sampling."""
     checkpoint: str = "last"
-    """Which checkpoint: last or best."""
+    """Which checkpoint: last, best, or a step that is kept, such as 200."""
     trace: bool = False
     """Show the experts of every token."""
     layers: str | None = None

@@ -16,7 +16,9 @@ class Arguments:
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """The run folder."""
     checkpoint: str = "last"
-    """Which checkpoint to continue from: last or best."""
+    """Which checkpoint to continue from: last, best, or a step that is kept, such as 200."""
+    accept_config: bool = False
+    """Continue with a config.yaml that was changed since training began. run.json records the change."""
     rule: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")] = ()
     """The file of a user-defined rule that the run was begun with; may be given several times."""
     callback: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")] = ()
@@ -32,6 +34,11 @@ def run(arguments: Arguments) -> int:
     prepare_process()
     rules, callbacks = rules_in(*arguments.rule), callbacks_in(*arguments.callback)
     folder, outcome = go_on(
-        arguments.run, arguments.checkpoint, progress_printer(), callbacks=callbacks, rules=rules
+        arguments.run,
+        arguments.checkpoint,
+        progress_printer(),
+        callbacks=callbacks,
+        rules=rules,
+        accept_config=arguments.accept_config,
     )
     return conclude(folder, outcome)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from somelab.disk import atomic
+from somelab.disk.checked_json import sealed
 from somelab.experiments.probes import shift_probe
 from somelab.experiments.probes.router_precision import router_precision
 from somelab.experiments.probes.shift_probe import Reading
@@ -36,16 +37,16 @@ def probe_(
     reading = reading or Reading()
     for name in missing_probes(run, names):
         (run.path / FOLDER).mkdir(exist_ok=True)
-        atomic.write_text(
-            run.path / FOLDER / f"{name}.json", json.dumps(PROBES[name](run, shift, reading), indent=1) + "\n"
-        )
+        run.check_folder(run.path / FOLDER)
+        content = sealed(PROBES[name](run, shift, reading))
+        atomic.write_text(run.path / FOLDER / f"{name}.json", json.dumps(content, indent=1) + "\n")
 
 
 def read_probes(run: RunFolder) -> dict[str, float]:
     """All figures of a run's probes, without their other fields, such as the text."""
     found: dict[str, float] = {}
     for path in sorted((run.path / FOLDER).glob("*.json")):
-        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        kept = run.read_json(f"{FOLDER}/{path.name}")
         found.update({name: float(value) for name, value in kept.items() if isinstance(value, (int, float))})
     return found
 
@@ -54,9 +55,7 @@ def read_shift_digest(run: RunFolder) -> str | None:
     """The digest of the other text that a run has read, or None."""
     if missing_probes(run, [shift_probe.NAME]):
         return None
-    kept: dict[str, Any] = json.loads(
-        (run.path / FOLDER / f"{shift_probe.NAME}.json").read_text(encoding="utf-8")
-    )
+    kept = run.read_json(f"{FOLDER}/{shift_probe.NAME}.json")
     return kept.get("text", {}).get("digest")
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
-from safetensors.torch import save
 
 from somelab.core.collapse import findings
 from somelab.data.tokenizer import END_OF_TEXT_ID
 from somelab.disk import atomic
 from somelab.model.generate import generate
+from somelab.runs.snapshot import packed
 from somelab.training.budget import Cadence
 from somelab.training.callbacks import Callback, StepRecord
 from somelab.training.evaluate import Evaluation
@@ -62,9 +62,11 @@ class KeySnapshots(Callback):
         times = max(8, min(SNAPSHOTS, SNAPSHOT_BYTES // max(1, sum(keys))))
         self.cadence = Cadence(trainer.config.train.snapshot_every, times)
         self.progress = trainer.budget.progress(trainer.state.step, trainer.state.seconds)
+        trainer.run.check_folder(trainer.run.keys)
         for leftover in trainer.run.keys.glob("step-*.safetensors"):
-            if int(leftover.stem.removeprefix("step-")) > trainer.state.step:
-                leftover.unlink()
+            step = leftover.stem.removeprefix("step-")
+            if step.isdecimal() and int(step) > trainer.state.step:
+                leftover.unlink(missing_ok=True)
         if keys and trainer.state.step == 0:
             self._write(trainer)
 
@@ -81,7 +83,8 @@ class KeySnapshots(Callback):
             tensors[f"{number}.usage"] = store.usage_E.cpu()
             tensors[f"{number}.mass"] = store.mass_E.cpu()
             tensors[f"{number}.born"] = store.born_E.to(torch.int32).cpu()
-        atomic.write_bytes(snapshot_path(trainer.run.keys, trainer.state.step), save(tensors))
+        trainer.run.check_folder(trainer.run.keys)
+        atomic.write_bytes(snapshot_path(trainer.run.keys, trainer.state.step), packed(tensors))
 
 
 def snapshot_path(folder: Path, step: int) -> Path:

@@ -3,12 +3,11 @@ ended. Memory does not grow with the file, whoever wrote it."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from somelab.disk import guarded
-from somelab.disk.old_names import with_new_names
+from somelab.runs.journal import JournalError, LineReader
 
 BLOCK = 2 << 20
 """Bytes of one look. A longer line cannot be a record: training writes some kilobytes, and a parsed block
@@ -17,16 +16,14 @@ takes about ten times its size in memory."""
 Record = dict[str, Any]
 
 
-def parsed(line: bytes) -> Any:
-    """One line of a journal. ValueError for a damaged one."""
-    try:
-        return json.loads(with_new_names(line.decode()))
-    except RecursionError:
-        raise ValueError("is nested too deeply") from None
+def parsed(lines: LineReader, line: bytes) -> Record:
+    """One line of a journal, verified. JournalError for a damaged one."""
+    return lines.record(line)
 
 
 class Tail:
-    """One journal. `read` gives the records that are whole and new, and passes over damaged lines."""
+    """One journal. `read` gives the records that are whole and new, and passes over damaged lines. Where
+    lines have sums, those after a damaged one cannot be verified, and are passed over too."""
 
     def __init__(self, path: Path, *, inside: Path | None = None, last_bytes: int | None = None) -> None:
         """`last_bytes`: start that many bytes before the end; None: at the start."""
@@ -45,6 +42,7 @@ class Tail:
         self._last = b""
         """The line before the offset: if it has changed, the journal was cut and has grown again."""
         self._in_long_line = False
+        self._lines = LineReader(path)
 
     def read(self) -> tuple[list[Record], bool]:
         """New records of at most one block, and whether the journal has to be taken from its start."""
@@ -68,6 +66,7 @@ class Tail:
     def _begin_(self) -> None:
         self.offset, self._last, self.num_lines, self.problem = 0, b"", 0, None
         self._in_long_line = self.is_cut = False
+        self._lines = LineReader(self.path)
 
     def _skip_(self, file: BinaryIO, last_bytes: int) -> None:
         """Start at the first whole line of the last bytes."""
@@ -78,6 +77,7 @@ class Tail:
             file.seek(size - last_bytes - 1)
             file.readline(BLOCK)
             self.offset, self.is_cut = file.tell(), True
+            self._lines = LineReader(self.path, in_middle=True)
 
     def _records(self, content: bytes) -> list[Record]:
         if self._in_long_line:
@@ -97,13 +97,12 @@ class Tail:
         found: list[Record] = []
         for line in lines:
             self.num_lines += 1
-            try:
-                record = parsed(line)
-            except ValueError:
-                self._note_(self.num_lines, "is damaged")
+            if self.problem is not None and self._lines.has_sums:
                 continue
-            if isinstance(record, dict):
-                found.append(record)
+            try:
+                found.append(parsed(self._lines, line))
+            except JournalError:
+                self._note_(self.num_lines, "is damaged")
         if lines:
             self.offset, self._last = self.offset + end, lines[-1]
         return found
