@@ -9,10 +9,13 @@ import pytest
 from tests.runs.mutations import mutate
 from tests.runs.test_mutations import subject_of
 
+NUM_TRIALS = 2500
+
 
 @pytest.mark.hard
-def test_ten_thousand_damages(text: Path, tmp_path: Path) -> None:
-    outcomes = mutate(subject_of(text, tmp_path), num_trials=10_000, seed=1)
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+def test_thousands_of_damages(text: Path, tmp_path: Path, seed: int) -> None:
+    outcomes = mutate(subject_of(text, tmp_path), NUM_TRIALS, seed)
     print(dict(outcomes))
-    assert outcomes.total() == 10_000
-    assert outcomes["refused"] > 8_000, outcomes
+    assert outcomes.total() == NUM_TRIALS
+    assert outcomes["refused"] > 0.7 * NUM_TRIALS, outcomes

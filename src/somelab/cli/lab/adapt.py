@@ -56,7 +56,7 @@ class Arguments:
     home_tokens: Annotated[int, tyro.conf.arg(metavar="N")] = HOME_TOKENS
     """Tokens of the run's validation text for each measurement of forgetting."""
     checkpoint: str = "last"
-    """Which checkpoint: last or best."""
+    """Which checkpoint: last, best, or a step that is kept, such as 200."""
     save: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None
     """Write the adapted run to a new folder."""
     json: bool = False
