@@ -23,7 +23,7 @@ from somelab.config.fields import fields
 from somelab.errors import SomelabError
 from tests.cli.nasty import PLAN, WHOLE_FILES, data_file, fitting, mutated, nasty, nasty_path
 
-SECONDS = 30  # a guard against hangs, far beyond what any input takes
+SECONDS = 60  # a guard against hangs, far beyond what any input takes
 
 
 class Unanswered(AssertionError):

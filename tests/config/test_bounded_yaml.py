@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from somelab.config.bounded_yaml import (
     read_yaml,
     read_yaml_file,
 )
+from somelab.disk import guarded
 from somelab.errors import ConfigError
 
 # Nine entries, each nine times the one before: 9^9 values in 400 bytes.
@@ -126,6 +128,18 @@ def test_what_is_no_file_of_text(tmp_path: Path) -> None:
         with pytest.raises(ConfigError) as caught:
             read_yaml_file(Path(path), "plan", "give another")
         assert problem in str(caught.value)
+
+
+def test_a_file_that_has_nothing_to_read_right_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """/proc/kmsg is a regular file by its kind, and reads as None while the kernel has nothing to say."""
+
+    class Silent(BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            return None  # type: ignore[return-value]
+
+    monkeypatch.setattr(guarded, "open_read", lambda path, inside=None: Silent())
+    with pytest.raises(ConfigError, match="is not a file that ends, and is not read"):
+        from_yaml(tmp_path / "x.yaml")
 
 
 def test_every_preset_is_far_inside_the_limits() -> None:

@@ -27,7 +27,7 @@ HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+){1,2}(:\w+)?")
 HELD_OUT_NAME = re.compile(r"(^|[-_.])(valid|validation)([-_.]|$)", re.IGNORECASE)
 TRAIN_NAME = re.compile(r"(^|[-_.])train([-_.]|$)", re.IGNORECASE)
 BYTES_PER_READ = 1 << 20
-MOST_FILES = 200_000
+MOST_FILES = 100_000
 """Names below a folder that is given as data: `--data /` would otherwise walk through the whole disk."""
 
 Documents = Callable[[], Iterator[str]]

@@ -53,6 +53,9 @@ def read_bytes(path: Path, *, limit: int = LARGEST_TEXT, inside: Path | None = N
     """The content of a regular file of at most `limit` bytes."""
     with open_read(path, inside=inside) as file:
         content = file.read(limit + 1)
+    # /proc/kmsg and its like pass for regular files, and may have nothing to read right now.
+    if content is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise GuardError(f"{path}: is not a file that ends, and is not read")
     if len(content) > limit:
         raise GuardError(f"{path}: has more than {limit:,} bytes, and is not read")
     return content
