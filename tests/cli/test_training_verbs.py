@@ -306,7 +306,7 @@ def test_a_trace_has_a_row_for_every_token(capsys: pytest.CaptureFixture[str], r
         (["--max-new-tokens", "0"], "max_new_tokens = 0"),
         (["--temperature", "-1"], "temperature = -1.0"),
         (["--top-p", "1.5"], "top_p = 1.5"),
-        (["--checkpoint", "first"], "there is no such checkpoint; use another one with --checkpoint last"),
+        (["--checkpoint", "first"], "is not the name of a checkpoint; give last, best, or a step"),
     ],
 )
 def test_generate_refuses(

@@ -157,6 +157,7 @@ def load(
     settings: Mapping[str, Any] | None = None,
 ) -> LanguageModel:
     """The trained model of a run folder. `which`: the checkpoint: last, best, or a step such as "200".
-    `settings`: changes by dotted name that do not touch the weights, e.g. {"router.eval_temperature": 0.5}."""
+    `settings`: changes by dotted name that do not touch the weights, e.g. {"router.eval_temperature":
+    0.5}."""
     path = run.path if isinstance(run, (RunFolder, LanguageModel)) else Path(run)
     return LanguageModel(RunFolder.open(path), which, settings)
