@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from somelab.cli.models.serve import opening_page
+from somelab.runs import RunFolder
 from tests.analysis.builders import SETTINGS
 from tests.browser.conftest import Opener
 from tests.browser.serving import Server, serving
@@ -51,10 +52,8 @@ def test_a_typed_prompt_yields_a_trace(visit: Opener, server: Server) -> None:
 
 def test_the_list_searches_and_chooses(visit: Opener, trained: Path, tmp_path: Path) -> None:
     for name in ("alpha", "beta"):
-        shutil.copytree(trained, tmp_path / name, symlinks=True)
-        (tmp_path / name / "run.json").write_text(
-            (trained / "run.json").read_text().replace('"stories"', f'"{name}"')
-        )
+        copy = RunFolder(shutil.copytree(trained, tmp_path / name, symlinks=True))
+        copy.write_facts({**copy.facts(), "name": name})
     (tmp_path / "junk").mkdir()
     with serving([tmp_path]) as made:
         page = visit(made.url)

@@ -314,7 +314,7 @@ def test_a_trace_has_a_row_for_every_token(capsys: pytest.CaptureFixture[str], r
         (["--top-p", "nan"], "--top-p = nan: "),
         (["--prompt", "a\0b"], "the argument 'a\\x00b' is not UTF-8 text without NULs"),
         (["--prompt", "a\udcff"], "is not UTF-8 text"),
-        (["--checkpoint", "first"], "there is no such checkpoint; use another one with --checkpoint last"),
+        (["--checkpoint", "first"], "is not the name of a checkpoint; give last, best, or a step"),
     ],
 )
 def test_generate_refuses(
