@@ -157,7 +157,7 @@ def test_too_many_open_files_is_no_damage(tmp_path: Path, monkeypatch: pytest.Mo
         patch.setattr(os, "open", none_left)
         with pytest.raises(OSError, match="Too many open files"):
             open_prepared(folder)
-    (folder / "train-offsets.npy").write_bytes(b"")
+    (folder / "train.bin").write_bytes(b"")
     with pytest.raises(SomelabError, match="are damaged"):
         open_prepared(folder)
 

@@ -107,7 +107,6 @@ VERBS = [
     "bench layer",
     "generate nowhere",
     "adapt nowhere --data builtin",
-    "continual builtin --seeds 1",
 ]
 
 

@@ -188,7 +188,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "journal nested": (
         replaced("metrics.jsonl", b"[" * 200_000 + b"\n"),
         "broken",
-        "metrics.jsonl: line 1 is damaged",
+        "metrics.jsonl cannot be read: line 1 is damaged",
     ),
     "numbers too large": (
         replaced("metrics.jsonl", b'{"kind":"train","step":1,"loss":1' + b"0" * 400 + b"}\n"),

@@ -60,10 +60,10 @@ def page(ledgers: Sequence[Ledger], figures: Mapping[tuple[str, str], Sequence[s
 
 
 def _wrapped(lines: Sequence[str]) -> list[str]:
-    """Prose in lines of at most 110 characters; tables, headings and images stay as they are."""
+    """Prose in lines of at most 110 characters; tables, headings, images and commands stay as they are."""
     found: list[str] = []
     for line in "\n".join(lines).split("\n"):
-        if len(line) <= WIDTH or line.startswith(("|", "#", "!", "`")):
+        if len(line) <= WIDTH or line.startswith(("|", "#", "!", "`", "- `")):
             found.append(line)
         else:
             indent = "  " if line.startswith("- ") else ""
