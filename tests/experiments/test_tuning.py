@@ -152,6 +152,33 @@ def test_fine_adds_the_values_halfway() -> None:
     assert (curve_of(search, trials).best, curve_of(search, trials).standing) == (0.00566, "tuned")
 
 
+def test_a_good_guess_saves_the_climb() -> None:
+    """At a quarter 0.002 leads; the guess 0.016 is right and costs its bracket alone."""
+    finals = {0.002: 5.2, 0.004: 5.1, 0.008: 4.5, 0.0113: 4.2, 0.016: 4.0, 0.0226: 4.1, 0.032: 4.2, 0.064: 6}
+
+    def loss(value: float, step: int) -> float:
+        return finals[value] if step == STEPS else 5 + value
+
+    guess = Search(0.008, first_values(2), STEPS, start=2)
+    trials, asked = searched(guess, loss)
+    assert asked == [{-2: 25, 0: 25, 2: 25, 4: 25}, {0: 100, 2: 100, 4: 100}]
+    assert (curve_of(guess, trials).standing, curve_of(guess, trials).best) == ("tuned", 0.016)
+    fine = Search(0.008, first_values(2, fine=True), STEPS, fine=True, start=2)
+    trials, asked = searched(fine, loss)
+    assert asked == [{0: 25, 2: 25, 4: 25}, {1: 100, 2: 100, 3: 100}]
+    assert (curve_of(fine, trials).standing, curve_of(fine, trials).best) == ("tuned", 0.016)
+    # What another search has found counts, wherever that one began.
+    known = {index: trial for index, trial in trials.items() if trial.ended} | {-6: Trial(0.001, {25: 6.0})}
+    assert Search(0.008, first_values(8, fine=True), STEPS, fine=True, start=8).wanted(known) == {}
+
+
+def test_a_wrong_guess_is_left_by_the_climb() -> None:
+    search = Search(0.008, first_values(4, fine=True), STEPS, fine=True, start=4)
+    trials, _ = searched(search, valley(0.008))
+    assert (curve_of(search, trials).standing, curve_of(search, trials).best) == ("tuned", 0.008)
+    assert not {index for index, trial in trials.items() if trial.ended} - {-1, 0, 1, 2, 3, 4, 5}
+
+
 def test_halving_keeps_the_better_half_rounded_up() -> None:
     losses = {
         "a": {25: 4.0, 50: 3.5},

@@ -34,21 +34,41 @@ class ArmSettings:
     """Trained on the built-in corpus, whose words have exact labels."""
     probes: tuple[str, ...] = ()
     tuned_as: str | None = None
-    """The arm whose learning rate it takes. For arms that differ from that one in rules of gravity alone;
-    `RATE_CHECKS` names an arm of each such group whose own search has to find the same rate.
-    None: it has a search of its own."""
+    """The arm whose learning rate it takes: one that trains the same weights and differs from it in one kind
+    of setting. None: it has a search of its own."""
+    checked_by: tuple[str, str] | None = None
+    """Two arms with a search of their own that differ in the same kind of setting, as far as any two arms
+    here do: they have to find the same rate for this one to count as tuned."""
     first_rate: int = 0
     """Where its search begins, relative to the others, on the grid of rates: two indices are a factor of
-    two."""
+    two. A guess from arms that are alike; it costs time where it is wrong, never the result."""
 
     def config(self, scale: LedgerScale, source: str, length: LedgerLength = "short") -> Config:
         return resolved(
             shell(self.preset, scale, "builtin" if self.builtin else source, length), self.settings
         )
 
-    def like(self, arm: str) -> ArmSettings:
+    def like(self, arm: str, checked_by: tuple[str, str]) -> ArmSettings:
         """The same at the learning rate of another arm."""
-        return replace(self, tuned_as=arm)
+        return replace(self, tuned_as=arm, checked_by=checked_by)
+
+
+# Kinds of settings that do not change which weights are trained, each with the two arms that show whether the
+# best learning rate depends on it.
+RULES = ("base", "fixed-keys")
+"""Rules of gravity, in the published layer."""
+POOL = ("base", "experts-x8-top-x4")
+"""Number, width and selection of frozen experts."""
+DRAW = ("base", "init-orthogonal")
+"""How frozen experts are drawn."""
+GATES = ("base", "entropy-band")
+"""What regularises selection and gates."""
+DEPTH = ("depth-8", "depth-16")
+"""Eight to sixteen layers."""
+RECIPE_RULES = ("credit-x4", "fixed-x4")
+"""Rules of gravity, in the recipe."""
+RECIPE_POOL = ("fixed-x4", "credit-x16")
+"""Rules of gravity and the number of frozen experts, in the recipe."""
 
 
 def _depth(layers: int, **more: Any) -> ArmSettings:
@@ -99,6 +119,7 @@ PUBLISHED_GRAVITY: Settings = {
     "gravity.peer_pull": True,
     "gravity.decay": True,
 }
+RECIPE_RATE = -1
 SOFT_GATES: Settings = {"router.temperature": 1.0, "router.learnable_temperature": False}
 # The recipe without gradient through the selection: many keys, which move fast enough to follow the trained
 # weights.
@@ -128,12 +149,14 @@ MODERN: Settings = {"model.backbone": "modern"}
 
 def _dense(multiple: int, settings: Settings | None = None) -> ArmSettings:
     """A trained dense block, `multiple` times as wide as the model."""
-    return ArmSettings({"model.feed_forward": "dense", "model.d_dense": widths(multiple), **(settings or {})})
+    block = {"model.feed_forward": "dense", "model.d_dense": widths(multiple)}
+    return ArmSettings({**block, **(settings or {})}, first_rate=-2)
 
 
 def _many(factor: float, settings: Settings, probes: tuple[str, ...] = ()) -> ArmSettings:
     """The recipe with `factor` times the frozen experts."""
-    return ArmSettings({**RECIPE, **times(factor, "experts.num_experts"), **settings}, probes=probes)
+    more = times(factor, "experts.num_experts")
+    return ArmSettings({**RECIPE, **more, **settings}, probes=probes, first_rate=RECIPE_RATE)
 
 
 def _without(settings: Settings) -> ArmSettings:
@@ -146,53 +169,55 @@ ARMS: dict[str, ArmSettings] = {
     # backbone
     "wide": ArmSettings(times(4 / 3, "model.d_model")),
     "depth-8": _depth(8),
-    "depth-10": _depth(10),
-    "depth-12": _depth(12),
+    "depth-10": _depth(10).like("depth-8", DEPTH),
+    "depth-12": _depth(12).like("depth-8", DEPTH),
     "depth-16": _depth(16),
-    "depth-16-d1": _depth(16, gravity__beta_layers=(1.0, 0.5)).like("depth-16"),
-    "depth-16-d2": _depth(16, gravity__frozen_layers=(False, True)),
-    "depth-16-d3": _depth(16, router__grounding=0.1),
+    "depth-16-d1": _depth(16, gravity__beta_layers=(1.0, 0.5)).like("depth-16", RULES),
+    "depth-16-d2": _depth(16, gravity__frozen_layers=(False, True)).like("depth-16", RULES),
+    "depth-16-d3": _depth(16, router__grounding=0.1).like("depth-16", RULES),
     # pool
-    "experts-x2": ArmSettings(times(2, "experts.num_experts")),
-    "experts-x4": ArmSettings(times(4, "experts.num_experts")),
-    "experts-x8": ArmSettings(MORE_EXPERTS),
-    "top-x2": ArmSettings(times(2, "experts.top_k")),
-    "top-x4": ArmSettings(times(4, "experts.top_k")),
+    "experts-x2": ArmSettings(times(2, "experts.num_experts")).like("base", POOL),
+    "experts-x4": ArmSettings(times(4, "experts.num_experts")).like("base", POOL),
+    "experts-x8": ArmSettings(MORE_EXPERTS).like("base", POOL),
+    "top-x2": ArmSettings(times(2, "experts.top_k")).like("base", POOL),
+    "top-x4": ArmSettings(times(4, "experts.top_k")).like("base", POOL),
     "experts-x8-top-x4": ArmSettings({**MORE_EXPERTS, **times(4, "experts.top_k")}),
-    "experts-1.5-wide": ArmSettings(times(1.5, "experts.d_ffn")),
-    "experts-2-wide": ArmSettings(times(2, "experts.d_ffn")),
-    "init-sparse": ArmSettings({"experts.init": "sparse"}),
+    "experts-1.5-wide": ArmSettings(times(1.5, "experts.d_ffn")).like("base", POOL),
+    "experts-2-wide": ArmSettings(times(2, "experts.d_ffn")).like("base", POOL),
+    "init-sparse": ArmSettings({"experts.init": "sparse"}).like("base", DRAW),
     "init-orthogonal": ArmSettings({"experts.init": "orthogonal"}),
-    "init-sparse-matched": ArmSettings({"experts.init": "sparse", "experts.output_gain": gain_for("sparse")}),
+    "init-sparse-matched": ArmSettings(
+        {"experts.init": "sparse", "experts.output_gain": gain_for("sparse")}
+    ).like("base", DRAW),
     "init-orthogonal-matched": ArmSettings(
         {"experts.init": "orthogonal", "experts.output_gain": gain_for("orthogonal")}
-    ),
+    ).like("base", DRAW),
     "lora-4": ArmSettings({"experts.trainability": "lora", "experts.lora_rank": 4}),
     "lora-8": ArmSettings({"experts.trainability": "lora", "experts.lora_rank": 8}),
     "full-training": ArmSettings({"experts.trainability": "full"}),
     # router
     "experts-x8-linear": ArmSettings({**MORE_EXPERTS, "router.kind": "linear"}),
     "experts-x8-narrow-mlp": ArmSettings({**MORE_EXPERTS, "router.width": 0.5}),
-    "top-k-warmup": ArmSettings({"router.top_k_warmup": 0.15, "router.top_k_ramp": 0.05}),
-    "learned-temperature": ArmSettings({"router.learnable_temperature": True}),
+    "top-k-warmup": ArmSettings({"router.top_k_warmup": 0.15, "router.top_k_ramp": 0.05}).like("base", GATES),
+    "learned-temperature": ArmSettings({"router.learnable_temperature": True}).like("base", GATES),
     "entropy-band": ArmSettings({"router.learnable_temperature": True, "router.entropy_band": middle_band}),
-    "balance-loss": ArmSettings({"router.balance_loss": 0.01}),
-    "fixed-keys-balance-loss": ArmSettings({**FIXED, "router.balance_loss": 0.01}),
+    "balance-loss": ArmSettings({"router.balance_loss": 0.01}).like("base", GATES),
+    "fixed-keys-balance-loss": ArmSettings({**FIXED, "router.balance_loss": 0.01}).like("base", GATES),
     # gravity
-    "no-peer-pull": ArmSettings({"gravity.peer_pull": False}).like("base"),
+    "no-peer-pull": ArmSettings({"gravity.peer_pull": False}).like("base", RULES),
     "builtin": ArmSettings(builtin=True, probes=("guild-meaning",)),
     "builtin-no-peer-pull": ArmSettings(
         {"gravity.peer_pull": False}, builtin=True, probes=("guild-meaning",)
-    ).like("builtin"),
-    "builtin-fixed-keys": ArmSettings(FIXED, builtin=True, probes=("guild-meaning",)),
-    "beta-constant": ArmSettings({"gravity.beta": 3e-3}).like("base"),
-    "beta-annealed": ArmSettings({"gravity.beta": 3e-3, "gravity.beta_final": 5e-4}).like("base"),
-    "half-the-tokens": ArmSettings({"gravity.token_fraction": 0.5}).like("base"),
-    "every-other-step": ArmSettings({"gravity.every": 2}).like("base"),
+    ).like("builtin", RULES),
+    "builtin-fixed-keys": ArmSettings(FIXED, builtin=True, probes=("guild-meaning",)).like("builtin", RULES),
+    "beta-constant": ArmSettings({"gravity.beta": 3e-3}).like("base", RULES),
+    "beta-annealed": ArmSettings({"gravity.beta": 3e-3, "gravity.beta_final": 5e-4}).like("base", RULES),
+    "half-the-tokens": ArmSettings({"gravity.token_fraction": 0.5}).like("base", RULES),
+    "every-other-step": ArmSettings({"gravity.every": 2}).like("base", RULES),
     "v3.5": ArmSettings(FAST_DECAY, preset="v3.5"),
-    "v3.5-no-decay": ArmSettings({"gravity.decay": False}, preset="v3.5"),
+    "v3.5-no-decay": ArmSettings({"gravity.decay": False}, preset="v3.5").like("v3.5", RULES),
     "v6": ArmSettings(FAST_DECAY, preset="v6"),
-    "v6-no-decay": ArmSettings({"gravity.decay": False}, preset="v6"),
+    "v6-no-decay": ArmSettings({"gravity.decay": False}, preset="v6").like("v6", RULES),
     "v7": ArmSettings(FAST_DECAY, preset="v7"),
     # v7 is published on a backbone that is wider than a1's by a third.
     "v7-narrow": ArmSettings(
@@ -206,8 +231,8 @@ ARMS: dict[str, ArmSettings] = {
     "length-x4": ArmSettings({**times(4, "model.seq_len"), **times(0.25, "train.batch_size")}),
     "batch-half": ArmSettings(HALF_BATCH),
     "batch-double": ArmSettings(DOUBLE_BATCH),
-    "batch-half-fixed-keys": ArmSettings({**HALF_BATCH, **FIXED}),
-    "batch-double-fixed-keys": ArmSettings({**DOUBLE_BATCH, **FIXED}),
+    "batch-half-fixed-keys": ArmSettings({**HALF_BATCH, **FIXED}).like("batch-half", RULES),
+    "batch-double-fixed-keys": ArmSettings({**DOUBLE_BATCH, **FIXED}).like("batch-double", RULES),
     # questions that the reports leave open
     "no-ffn": ArmSettings({"model.feed_forward": "none"}),
     "fixed-keys": ArmSettings(FIXED, probes=("domain-shift",)),
@@ -216,29 +241,38 @@ ARMS: dict[str, ArmSettings] = {
         {"model.feed_forward": "dense", "model.d_dense": dense_width}, probes=("domain-shift",)
     ),
     "tokens-fixed": ArmSettings({**TOKENS, **FIXED}, probes=("domain-shift",)),
-    "tokens-published-gravity": ArmSettings(TOKENS),
+    "tokens-published-gravity": ArmSettings(TOKENS).like("tokens-fixed", RULES),
     "tokens-tamed-gravity": ArmSettings({**TOKENS, **TAMED}, probes=("domain-shift",)),
     # the recipe, and without each of its parts
-    "recipe": ArmSettings(RECIPE),
+    "recipe": ArmSettings(RECIPE).like("credit-x4", RECIPE_POOL),
     "recipe-dense": ArmSettings({"model.feed_forward": "dense", "model.d_dense": dense_width_of(RECIPE)}),
     "recipe-dense-as-long": ArmSettings(
         {"model.feed_forward": "dense", "model.d_dense": dense_width_of(RECIPE), **AS_LONG}
     ),
-    "recipe-fixed-keys": ArmSettings({**RECIPE, **FIXED}),
-    "recipe-no-gravity": ArmSettings({**RECIPE, **FIXED, "gravity.load_bias": 0.0}).like("recipe"),
-    "recipe-fast-keys": ArmSettings({**RECIPE, "gravity.alpha": 0.01}).like("recipe"),
-    "recipe-published-gravity": ArmSettings({**RECIPE, **PUBLISHED_GRAVITY}).like("recipe"),
-    "recipe-uncentred": ArmSettings({**RECIPE, "router.centre_queries": False}),
-    "recipe-reads-token": ArmSettings({**RECIPE, "experts.reads": "token"}),
-    "recipe-no-mixer": ArmSettings({**RECIPE, "experts.mixer": False}),
-    "recipe-soft-gates": ArmSettings({**RECIPE, **SOFT_GATES}),
-    "recipe-default-init": ArmSettings({**RECIPE, "experts.init": "default"}),
-    "recipe-gains": ArmSettings({**RECIPE, "experts.trainability": "gains"}),
-    "recipe-one-expert": ArmSettings(
-        {**RECIPE, "experts.num_experts": 1, "experts.top_k": 1, "experts.d_ffn": active_width}
+    "recipe-fixed-keys": ArmSettings({**RECIPE, **FIXED}).like("credit-x4", RECIPE_POOL),
+    "recipe-no-gravity": ArmSettings({**RECIPE, **FIXED, "gravity.load_bias": 0.0}).like(
+        "credit-x4", RECIPE_POOL
     ),
-    "recipe-experts-x4": _many(4, {}),
-    "credit": ArmSettings({**RECIPE, **recipe.CREDIT}),
+    "recipe-fast-keys": ArmSettings({**RECIPE, "gravity.alpha": 0.01}).like("credit-x4", RECIPE_POOL),
+    "recipe-published-gravity": ArmSettings({**RECIPE, **PUBLISHED_GRAVITY}).like("credit-x4", RECIPE_POOL),
+    "recipe-uncentred": ArmSettings({**RECIPE, "router.centre_queries": False}).like(
+        "credit-uncentred", RECIPE_POOL
+    ),
+    "recipe-reads-token": ArmSettings({**RECIPE, "experts.reads": "token"}).like(
+        "credit-reads-token", RECIPE_POOL
+    ),
+    "recipe-no-mixer": ArmSettings({**RECIPE, "experts.mixer": False}).like("credit-no-mixer", RECIPE_POOL),
+    "recipe-soft-gates": ArmSettings({**RECIPE, **SOFT_GATES}).like("credit-soft-gates", RECIPE_POOL),
+    "recipe-default-init": ArmSettings({**RECIPE, "experts.init": "default"}).like(
+        "credit-default-init", RECIPE_POOL
+    ),
+    "recipe-gains": ArmSettings({**RECIPE, "experts.trainability": "gains"}, first_rate=RECIPE_RATE),
+    "recipe-one-expert": ArmSettings(
+        {**RECIPE, "experts.num_experts": 1, "experts.top_k": 1, "experts.d_ffn": active_width},
+        first_rate=RECIPE_RATE,
+    ),
+    "recipe-experts-x4": _many(4, {}).like("credit-x4", RECIPE_POOL),
+    "credit": ArmSettings({**RECIPE, **recipe.CREDIT}).like("credit-x4", RECIPE_POOL),
     "credit-x4": _many(4, recipe.CREDIT, probes=("domain-shift",)),
     "credit-x16": _many(16, recipe.CREDIT),
     "credit-reads-token": _without({"experts.reads": "token"}),
@@ -246,12 +280,12 @@ ARMS: dict[str, ArmSettings] = {
     "credit-default-init": _without({"experts.init": "default"}),
     "credit-soft-gates": _without(SOFT_GATES),
     "credit-uncentred": _without({"router.centre_queries": False}),
-    "credit-no-load-bias": _without({"gravity.load_bias": 0.0}).like("credit-x4"),
-    "credit-constant-step": _without({"gravity.credit_final": None}).like("credit-x4"),
-    "credit-attracted": _without({"gravity.attraction": True}).like("credit-x4"),
+    "credit-no-load-bias": _without({"gravity.load_bias": 0.0}).like("credit-x4", RECIPE_RULES),
+    "credit-constant-step": _without({"gravity.credit_final": None}).like("credit-x4", RECIPE_RULES),
+    "credit-attracted": _without({"gravity.attraction": True}).like("credit-x4", RECIPE_RULES),
     "credit-gains": _without({"experts.trainability": "gains"}),
     "fixed-x4": _many(4, FIXED),
-    "fixed-x16": _many(16, FIXED),
+    "fixed-x16": _many(16, FIXED).like("credit-x4", RECIPE_POOL),
     "gradient-x4": _many(4, {"gravity.keys": "gradient"}),
     # baselines, and the recipe at other K
     # (`recipe-dense` is one time as wide as the model, `dense-equal` two times)
@@ -259,24 +293,16 @@ ARMS: dict[str, ArmSettings] = {
     "moe": ArmSettings(MIXTURE),
     "credit-x4-half-k": _without(times(1, "experts.top_k")),
     "credit-x4-double-k": _without(times(4, "experts.top_k")),
-    "modern-no-ffn": ArmSettings({**MODERN, "model.feed_forward": "none"}),
+    "modern-no-ffn": ArmSettings({**MODERN, "model.feed_forward": "none"}, first_rate=-2),
     **{f"modern-dense-{multiple}d": _dense(multiple, MODERN) for multiple in (1, 2, 4, 8)},
-    "modern-moe": ArmSettings({**MODERN, **MIXTURE}),
-    "modern-base": ArmSettings(MODERN),
+    "modern-moe": ArmSettings({**MODERN, **MIXTURE}, first_rate=-4),
+    "modern-base": ArmSettings(MODERN, first_rate=-2),
     "modern-credit-x4": _without(MODERN),
     "modern-fixed-x4": _many(4, {**FIXED, **MODERN}),
     # where no gradient reaches the selection
-    "recipe-blind": ArmSettings(BLIND),
-    "recipe-blind-fast-keys": ArmSettings({**BLIND, "gravity.alpha": 0.03}).like("recipe-blind"),
-    "recipe-blind-fixed-keys": ArmSettings({**BLIND, **FIXED}),
+    "recipe-blind": ArmSettings(BLIND, first_rate=RECIPE_RATE),
+    "recipe-blind-fast-keys": ArmSettings({**BLIND, "gravity.alpha": 0.03}).like(
+        "recipe-blind", RECIPE_RULES
+    ),
+    "recipe-blind-fixed-keys": ArmSettings({**BLIND, **FIXED}).like("recipe-blind", RECIPE_RULES),
 }
-
-RATE_CHECKS: dict[str, str] = {
-    "base": "fixed-keys",
-    "builtin": "builtin-fixed-keys",
-    "depth-16": "depth-16-d2",
-    "recipe": "recipe-fixed-keys",
-    "credit-x4": "fixed-x4",
-    "recipe-blind": "recipe-blind-fixed-keys",
-}
-"""An arm of each group that shares a learning rate, with a search of its own."""

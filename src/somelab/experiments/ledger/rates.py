@@ -11,12 +11,12 @@ from typing import Any
 
 from somelab.config import Config
 from somelab.experiments.claims import CLAIMS
-from somelab.experiments.claims.arms import ARMS, RATE_CHECKS
+from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.claims.shell import ANCHOR, FIRST_RATES, LedgerLength, LedgerScale
 from somelab.experiments.ledger.records import Records
 from somelab.experiments.runner.plan import Job
 from somelab.experiments.tuning.curve import Curve, trials_of
-from somelab.experiments.tuning.search import FACTOR, first_values
+from somelab.experiments.tuning.search import FACTOR
 from somelab.experiments.tuning.tuner import Tuner
 
 REPEATS = 1
@@ -27,9 +27,9 @@ SAME_RATE = FACTOR**0.75
 
 def searches_of(arm: str) -> list[str]:
     """The arms whose learning rate has to be searched before this one is trained for verdicts: its own, or
-    its group's and the check."""
-    leader = ARMS[arm].tuned_as
-    return [arm] if leader is None else [leader, RATE_CHECKS[leader]]
+    that of the arm whose rate it takes, and the two that check whether it may."""
+    leader, check = ARMS[arm].tuned_as, ARMS[arm].checked_by
+    return list(dict.fromkeys([leader or arm, *(check or ())]))
 
 
 def searches_for(arms: Iterable[str]) -> list[str]:
@@ -67,7 +67,7 @@ class Rates:
                 config_of(name),
                 folder,
                 anchor=ANCHOR,
-                first=first_values(self._first(name)),
+                start=self._start(name),
                 fine=name in fine,
                 # A long run costs four times as much, and its best rate lies near that of the short one.
                 num_repeats=REPEATS if name in fine and length == "short" else 0,
@@ -83,7 +83,7 @@ class Rates:
         """Read how far every search is."""
         self.curves: dict[str, Curve] = {name: tuner.curve() for name, tuner in self.tuners.items()}
 
-    def _first(self, name: str) -> int:
+    def _start(self, name: str) -> int:
         """Where a search begins, as an index on the grid: for a long run at the best rate of the short one,
         if known."""
         short = self._best_of_short_run(name) if self.length == "long" else None
@@ -103,22 +103,24 @@ class Rates:
 
     def problem(self, arm: str) -> str:
         """Why an arm counts as untuned, in a few words; empty where it is tuned."""
-        leader = ARMS[arm].tuned_as or arm
-        curve = self.curves[leader]
-        if not curve.is_tuned:
-            return f"the best learning rate of {leader} is {_words(curve)}"
-        if leader == arm:
+        leader, check = ARMS[arm].tuned_as or arm, ARMS[arm].checked_by
+        if not self.curves[leader].is_tuned:
+            return f"the best learning rate of {leader} is {_words(self.curves[leader])}"
+        if check is None:
             return ""
-        check = RATE_CHECKS[leader]
-        other = self.curves[check]
-        if not other.is_tuned:
-            return f"the best learning rate of {check}, which checks that of {leader}, is {_words(other)}"
-        assert curve.best is not None
-        assert other.best is not None
-        if max(curve.best / other.best, other.best / curve.best) > SAME_RATE:
+        for name in check:
+            if not self.curves[name].is_tuned:
+                return (
+                    f"it takes the learning rate of {leader}; that of {name}, which checks it, is "
+                    f"{_words(self.curves[name])}"
+                )
+        one, other = (self.curves[name].best for name in check)
+        assert one is not None
+        assert other is not None
+        if max(one / other, other / one) > SAME_RATE:
             return (
-                f"{check} is best at {other.best:g}, {leader} at {curve.best:g}: {arm} needs a search of "
-                "its own"
+                f"it takes the learning rate of {leader}, but {check[0]} is best at {one:g} and {check[1]} "
+                f"at {other:g}: it needs a search of its own"
             )
         return ""
 

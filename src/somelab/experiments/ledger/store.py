@@ -52,7 +52,8 @@ PROBE_SECONDS = 40.0
 """Of one core, for a trained run that lacks only probes: the measured time of the domain-shift probe of a
 micro run."""
 RUNS_TO_TUNE = 3.25
-"""Whole runs that a search usually takes: four quarters, and three quarters of three."""
+"""Whole runs that a search takes where its first guess is right: four quarters, and three times three
+quarters."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,10 @@ own neighbours follow. The search is settled when the best of the ended runs has
 side; a neighbour that the grid lacks is added. So most of the grid costs a quarter of a run, and the bracket
 around the chosen value is measured at full length: runs at a high learning rate look bad until the schedule
 lowers it, and an early ranking would drop them. `fine` adds the two values halfway (in logarithm) to the
-neighbours of the best, and chooses among all."""
+neighbours of the best, and chooses among all.
+
+Where a good guess is known (`start`, the best value of a similar arm or of a shorter run), the climb begins
+there, in half steps if `fine`: three runs to the end and, beside them, values that run for a quarter."""
 
 from __future__ import annotations
 
@@ -60,9 +63,9 @@ def quarter(num_steps: int) -> int:
     return max(1, num_steps // QUARTERS)
 
 
-def first_values(around: int) -> tuple[int, ...]:
-    """Four values of the grid: one above a guess, and two below."""
-    return around - 4, around - 2, around, around + 2
+def first_values(around: int, *, fine: bool = False) -> tuple[int, ...]:
+    """Values of the grid around a guess: one above it, and two below; one below if half steps follow."""
+    return (around - 2, around, around + 2) if fine else (around - 4, around - 2, around, around + 2)
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ class Search:
     fine: bool = False
     limits: tuple[int, int] | None = None
     """The lowest and the highest index that the setting allows; None: as far as REACH."""
+    start: int | None = None
+    """The index at which the climb begins; None: at the best of the first values."""
 
     def value(self, index: int) -> float:
         """To three digits, so that a value is the same on every machine."""
@@ -106,11 +111,19 @@ class Search:
     def wanted(self, trials: Trials) -> dict[int, int]:
         """What to train next: the step to reach, by index. Empty when the search is settled or has come to
         its limits."""
+        if self.start is not None and self._is_bracketed(trials):
+            return {}
         waiting = {
             index: self.screening_step for index in self.first if not self._is_screened(trials.get(index))
         }
         if waiting:
             return waiting
+        if self.start is not None:
+            step = 1 if self.fine else 2
+            missing = self._missing(trials, self.start, step) or self._missing(
+                trials, self.best(trials), step
+            )
+            return dict.fromkeys(missing, self.num_steps)
         # The climb begins when the first bracket is complete.
         screened = self._best_of_screening(trials)
         missing = [] if screened is None else self._missing(trials, screened, step=2)
@@ -118,6 +131,12 @@ class Search:
         if not missing and self.fine and self._best_of(trials, step=2) is not None:
             missing = self._missing(trials, self._best_of(trials, step=1), step=1)
         return dict.fromkeys(missing, self.num_steps)
+
+    def _is_bracketed(self, trials: Trials) -> bool:
+        """Whether the best of four values or more has ended neighbours, whichever runs led there."""
+        best = self.best(trials)
+        near = best is not None and not self._missing(trials, best, 1 if self.fine else 2)
+        return near and len(trials) >= LEAST_VALUES
 
     def best(self, trials: Trials) -> int | None:
         """The index of the best ended run; None where none has ended with a loss."""

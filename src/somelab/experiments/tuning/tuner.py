@@ -16,7 +16,7 @@ from somelab.experiments.runner.plan import Job, identity
 from somelab.experiments.tuning.curve import Curve
 from somelab.experiments.tuning.halving import Halving
 from somelab.experiments.tuning.method import Method
-from somelab.experiments.tuning.search import Search, Trial, quarter
+from somelab.experiments.tuning.search import Search, Trial, first_values, quarter
 from somelab.experiments.tuning.value import Value, folder_name
 from somelab.runs import RunFolder
 
@@ -45,6 +45,7 @@ class Tuner:
         setting: str = "train.learning_rate",
         anchor: Value,
         first: tuple[int, ...] = (),
+        start: int | None = None,
         fine: bool = False,
         limits: tuple[int, int] | None = None,
         values: tuple[Value, ...] = (),
@@ -58,7 +59,8 @@ class Tuner:
         by digest.
 
         `anchor`: the value of the setting in the digest, and index 0 of the grid. `values`: search these
-        alone, in place of a grid from the indices `first`, which `limits` bound. `num_repeats`: with how many
+        alone, in place of a grid from the indices `first`, or around the guess `start`, which `limits` bound.
+        `num_repeats`: with how many
         further seeds the best value and the one below it are trained, before the mean over seeds chooses."""
         steps = config.train.steps
         if steps is None:
@@ -67,7 +69,9 @@ class Tuner:
         self.arm, self.setting, self.folder, self.seed = arm, setting, folder, seed
         self.repeat_seeds = tuple(range(seed + 1, seed + 1 + num_repeats))
         self.scale, self.preset = scale, preset
-        self.search: Method = Halving(values, steps) if values else Search(anchor, first, steps, fine, limits)
+        first = first if start is None else first_values(start, fine=fine)
+        grid = Search(anchor, first, steps, fine, limits, start)
+        self.search: Method = Halving(values, steps) if values else grid
         tuning = {"data.purpose": "tune", "train.seed": seed, "train.eval_every": quarter(steps)}
         self.config = override(config, tuning)
         # The value does not count: one search has many, and one digest.
