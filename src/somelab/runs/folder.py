@@ -187,13 +187,13 @@ class RunFolder:
             raise RunError(f"run {self.path}: run.json cannot be read ({INTEGRITY} holds no object)")
         return found
 
-    def read_text(self, name: str) -> str:
-        """A text file of the run, verified if its digest was recorded."""
+    def read_text(self, name: str, *, limit: int = guarded.LARGEST_TEXT) -> str:
+        """A text file of the run of at most `limit` bytes, verified if its digest was recorded."""
         path = self.path / name
         files = self._integrity().get("files")
         recorded = files.get(name) if isinstance(files, dict) else None
         try:
-            content = guarded.read_bytes(path, inside=self.path)
+            content = guarded.read_bytes(path, limit=limit, inside=self.path)
             text = content.decode()
         except FileNotFoundError:
             raise RunError(f"{path}: is missing; restore the file") from None
@@ -203,10 +203,10 @@ class RunFolder:
             raise RunError(f"{path}: is damaged (its digest differs); restore the file")
         return text
 
-    def read_json(self, name: str) -> dict[str, Any]:
+    def read_json(self, name: str, *, limit: int = guarded.LARGEST_TEXT) -> dict[str, Any]:
         """A JSON object of the run, verified by its digest in run.json, or by its own, if it has one."""
         try:
-            content = loads(self.read_text(name))
+            content = loads(self.read_text(name, limit=limit))
             if isinstance(content, dict) and DIGEST in content:
                 content = unsealed(content)
         except ValueError as error:

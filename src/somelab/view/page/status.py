@@ -51,7 +51,7 @@ def is_locked(run: RunFolder) -> bool:
     import fcntl
 
     try:
-        with guarded.open_read(run.path / ".lock") as file:
+        with guarded.open_read(run.path / ".lock", inside=run.path) as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
