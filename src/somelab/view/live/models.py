@@ -68,8 +68,11 @@ class Models:
         with self._lock, explained(folder):
             return traces_of(self._study(folder))
 
-    def trace(self, folder: Path, request: TraceRequest) -> TraceResponse:
-        """Continue a prompt with the run's last checkpoint."""
+    def trace(
+        self, folder: Path, request: TraceRequest, has_left: Callable[[], bool] = lambda: False
+    ) -> TraceResponse:
+        """Continue a prompt with the run's last checkpoint. `has_left`: whether nobody waits for it any more;
+        then the text ends at the next token."""
         from somelab.analysis.traces import prompt_trace
         from somelab.view.page.heavy import trace_of
 
@@ -81,6 +84,7 @@ class Models:
                 max_new_tokens=request.max_new_tokens,
                 temperature=request.temperature,
                 seed=request.seed,
+                ends=has_left,
             )
             return TraceResponse(text="".join(made.tokens), trace=trace_of(made))
 
