@@ -25,7 +25,6 @@ from somelab.view.page.files import facts_of
 from somelab.view.page.payload import run_of
 from somelab.view.page.records import MOST_CELLS, Columns, Metrics, RunRecords, Table
 from somelab.view.page.results import kind_of, read_json
-from somelab.view.page.status import is_locked
 from somelab.view.page.tail import Tail
 from tests.view.asgi import Application, application
 from tests.view.builders import append, synthetic_run
@@ -116,10 +115,10 @@ def test_a_lock_outside_of_a_run_is_not_tested(runs: Path, tmp_path: Path) -> No
     with (tmp_path / "foreign").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         (run.path / ".lock").symlink_to(tmp_path / "foreign")
-        assert not is_locked(run)
+        assert not run.is_locked
         (run.path / ".lock").unlink()
         with run.locked():
-            assert is_locked(run)
+            assert run.is_locked
 
 
 def test_a_changed_environment_is_told(runs: Path, some_run: Path) -> None:

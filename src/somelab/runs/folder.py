@@ -16,14 +16,13 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 from somelab.config import Config
 from somelab.config.files import digest, from_yaml, to_yaml
-from somelab.disk import atomic, guarded
+from somelab.disk import atomic, guarded, locks
 from somelab.disk.checked_json import DIGEST, loads, sealed, unsealed
 from somelab.errors import ConfigError, SomelabError
 from somelab.runs import journal
@@ -33,12 +32,17 @@ from somelab.runs.state import journal_length
 FORMAT = 1
 INTEGRITY = "integrity"
 """The key of run.json that holds what the other files are verified by."""
+LOCK = ".lock"
 # What `create` writes before run.json, the two folders first.
 BEFORE_THE_RUN = {"checkpoints", "keys", "config.yaml", "environment.json", "tokenizer.json"}
 
 
 class RunError(SomelabError):
     """A folder that is not a run, or not one that can be read."""
+
+
+class BusyRun(RunError):
+    """A run that another process is training."""
 
 
 class RunFolder:
@@ -137,19 +141,20 @@ class RunFolder:
         none."""
         for folder in (self.checkpoints, self.keys):
             self.check_folder(folder)
-        if sys.platform == "win32":
-            yield
-            return
-        import fcntl
-
-        with atomic.explained(self.path), guarded.open_append(self.path / ".lock", inside=self.path) as file:
+        with contextlib.ExitStack() as stack:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RunError(
+                with atomic.explained(self.path):
+                    stack.enter_context(locks.exclusive(self.path / LOCK, inside=self.path))
+            except locks.Held:
+                raise BusyRun(
                     f"run {self.path}: is being trained by another process; wait for it, or stop it"
                 ) from None
             yield
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether some process trains the run now; never known without locks (Windows)."""
+        return locks.is_held(self.path / LOCK, inside=self.path)
 
     def check_folder(self, folder: Path) -> None:
         """Raise if a folder of this run is a link to another place: nothing is written or removed there."""
@@ -270,16 +275,18 @@ class RunFolder:
     def records(self, name: str) -> list[dict[str, Any]]:
         """All records of a journal: metrics, layers, samples or timing. Raises if records are missing that a
         checkpoint knows of."""
-        written = journal_length(self.checkpoints, name)
+        written, tries = journal_length(self.checkpoints, name), 3
         while True:
             try:
                 path = self.path / f"{name}.jsonl"
                 return list(journal.read(path, has_sums=self.has_sums, at_least=written))
-            except journal.ShortJournal:
+            except journal.JournalError as error:
                 # A resumed run may just have gone back to an earlier checkpoint.
-                if (now := journal_length(self.checkpoints, name)) >= written:
+                now, tries = journal_length(self.checkpoints, name), tries - 1
+                went_back = isinstance(error, journal.ShortJournal) and now < written
+                if not (went_back or (tries and self.is_locked)):
                     raise
-                written = now
+                written = min(now, written)
 
 
 def _json(content: dict[str, Any]) -> str:
