@@ -54,6 +54,7 @@ class Server:
             ["cc", "-shared", "-fPIC", "-O1", "-w", str(SOURCE), "-o", str(library), "-ldl"], check=True
         )
         preloaded = {"LD_PRELOAD": str(library), "OMP_NUM_THREADS": "1", "SOMELAB_NATIVE": "0"}
+        preloaded["PYTHONDONTWRITEBYTECODE"] = "1"  # what an import leaves is Python's own
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.hard.lives", str(library)],
             stdin=subprocess.PIPE,
