@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,8 @@ import pytest
 
 from somelab.config import Config
 from somelab.data import prepare as prepare_module
-from somelab.data.prepare import PreparedData, Split, open_prepared, prepare, prepare_with
+from somelab.data import token_files
+from somelab.data.prepare import DamagedData, PreparedData, Split, open_prepared, prepare, prepare_with
 from somelab.data.tokenizer import END_OF_TEXT_ID, Tokenizer
 from somelab.errors import ConfigError, SomelabError
 from tests.data.builders import byte_tokenizer, config_of, source_of, write, write_rows
@@ -298,6 +300,43 @@ def test_flipped_bits_are_noticed_and_the_data_prepared_again(
             assert line.endswith("); preparing them again")
     assert num_noticed >= 16, "all but white space, the name of the source, and offsets, which are not read"
     assert len(folders(cache)) == 1
+
+
+def test_a_process_verifies_a_file_once_and_again_when_it_was_written(
+    config: Config, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = prepare(config, cache)
+    (folder,) = (cache / "prepared" / name for name in folders(cache))
+    time.sleep(2 * token_files.SECONDS_TO_SETTLE)
+    open_prepared(folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(token_files, "END_OF_TEXT_ID", None)  # whoever reads the tokens finds no document
+        again = open_prepared(folder)
+    assert np.array_equal(again.train.offsets, first.train.offsets)
+    with pytest.raises(ValueError, match="read-only"):
+        again.train.offsets[0] = 1
+    path, before = folder / "train.bin", (folder / "train.bin").stat()
+    content = bytearray(path.read_bytes())
+    content[7] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))  # as if it had not been written
+    with pytest.raises(DamagedData, match=r"the digest of train\.bin differs"):
+        open_prepared(folder)
+
+
+def test_a_file_that_was_just_written_is_verified_again(config: Config, cache: Path) -> None:
+    """The clock of a file system is too coarse to tell two writes apart that follow at once."""
+    prepare(config, cache)
+    (folder,) = (cache / "prepared" / name for name in folders(cache))
+    path = folder / "train.bin"
+    sound = path.read_bytes()
+    damaged = bytes([sound[0] ^ 1]) + sound[1:]
+    for _ in range(20):
+        path.write_bytes(sound)
+        open_prepared(folder)
+        path.write_bytes(damaged)
+        with pytest.raises(DamagedData):
+            open_prepared(folder)
 
 
 def test_data_that_cannot_be_prepared_again_are_told_with_the_remedy(

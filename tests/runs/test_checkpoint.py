@@ -3,6 +3,7 @@ them."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -408,3 +409,39 @@ def test_what_is_trained_of_the_experts_is_stored(tmp_path: Path, trainability: 
     assert_equal(other.tensors(), student.tensors())
     stored = checkpoint.load_file(run.checkpoints / "last" / "model.safetensors")
     assert ("blocks.0.feed_forward.experts.down_EFD" in stored) is (trainability == "full")
+
+
+@pytest.mark.parametrize("saved_before", [False, True])
+def test_a_finished_run_has_its_best_whenever_it_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saved_before: bool
+) -> None:
+    """It is not resumed, so that nothing would set the link later."""
+    student, replace, num_finished = Student(), os.replace, 0
+    for dies_at in range(1, 6):
+        run = RunFolder(tmp_path / f"run-{dies_at}")
+        run.checkpoints.mkdir(parents=True)
+        student.state = RunState()
+        student.learn()
+        student.save(run, best=True)
+        student.learn()
+        if saved_before:
+            student.save(run)
+        student.state.finished = True
+        calls: list[str] = []
+
+        def counting(*names: Any, calls: list[str] = calls, dies_at: int = dies_at) -> None:
+            calls.append(str(names[1]))
+            if len(calls) == dies_at:
+                raise KeyboardInterrupt
+            replace(*names)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", counting)
+            with contextlib.suppress(KeyboardInterrupt):
+                student.save(run, best=True)
+        if checkpoint.read_state(run).finished:
+            num_finished += 1
+            assert os.readlink(run.checkpoints / "best") == "step-00000002"
+        else:
+            assert checkpoint.read_state(run, "best").step in (1, 2)
+    assert num_finished in (2, 3)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,10 +49,25 @@ class Application:
         seconds: float = SECONDS,
     ) -> Reply:
         """One request. A stream is left after its first part. `leaves`: the client sends no content."""
+        scope = self._scope(path, method, query, headers, body)
+        asked = asyncio.run_coroutine_threadsafe(self._ask(scope, body, leaves), self.loop)
+        return asked.result(seconds)
+
+    def prompt(self, path: str, body: bytes) -> tuple[Future[Reply], Callable[[], None]]:
+        """A prompt that waits for its answer, and how its client leaves before."""
+        left = asyncio.Event()
+        scope = self._scope(path, "POST", b"", None, body)
+        asked = asyncio.run_coroutine_threadsafe(self._ask(scope, body, False, left), self.loop)
+        return asked, lambda: self.loop.call_soon_threadsafe(left.set) and None
+
+    @staticmethod
+    def _scope(
+        path: str, method: str, query: bytes, headers: Sequence[tuple[bytes, bytes]] | None, body: bytes
+    ) -> dict[str, Any]:
         given = [(b"host", b"127.0.0.1")] if headers is None else list(headers)
         if method == "POST" and headers is None:
             given += [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        scope = {
+        return {
             "type": "http",
             "http_version": "1.1",
             "method": method,
@@ -64,11 +80,11 @@ class Application:
             "client": ("127.0.0.1", 1),
             "server": ("127.0.0.1", 80),
         }
-        asked = asyncio.run_coroutine_threadsafe(self._ask(scope, body, leaves), self.loop)
-        return asked.result(seconds)
 
-    async def _ask(self, scope: dict[str, Any], body: bytes, leaves: bool) -> Reply:
-        left = asyncio.Event()
+    async def _ask(
+        self, scope: dict[str, Any], body: bytes, leaves: bool, left: asyncio.Event | None = None
+    ) -> Reply:
+        left = left or asyncio.Event()
         if leaves:
             left.set()
         parts = [{"type": "http.request", "body": body, "more_body": False}]

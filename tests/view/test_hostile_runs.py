@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 
+from somelab.errors import SomelabError
 from somelab.runs import RunFolder
 from somelab.runs.trained import TrainedModel, load_trained
 from somelab.view.live.listing import LiveList
@@ -23,7 +24,7 @@ from somelab.view.page import records, tail
 from somelab.view.page.files import facts_of
 from somelab.view.page.payload import run_of
 from somelab.view.page.records import MOST_CELLS, Columns, Metrics, RunRecords, Table
-from somelab.view.page.results import kind_of
+from somelab.view.page.results import kind_of, read_json
 from somelab.view.page.tail import Tail
 from tests.view.asgi import Application, application
 from tests.view.builders import append, synthetic_run
@@ -85,6 +86,49 @@ def test_a_report_of_a_fifo_ends_too(runs: Path, name: str) -> None:
     found = run_of(runs / "bad")
     assert found.status == "broken"
     assert "is not a regular file" in (found.problem or "")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_report_follows_no_link_out_of_a_run(runs: Path, tmp_path: Path, name: str) -> None:
+    """A report is passed on: what a link shows of other folders would be, too."""
+    path = runs / "bad" / name
+    path.rename(tmp_path / name)
+    path.symlink_to(tmp_path / name)
+    found = run_of(runs / "bad")
+    assert found.status == "broken"
+    assert "leads out of" in (found.problem or "")
+
+
+def test_results_are_not_read_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "table.json").write_text('{"plan": "secret", "arms": []}')
+    (tmp_path / "sweep").mkdir()
+    (tmp_path / "sweep" / "table.json").symlink_to(tmp_path / "table.json")
+    assert kind_of(tmp_path / "sweep") is None
+    with pytest.raises(SomelabError, match="leads out of"):
+        read_json(tmp_path / "sweep" / "table.json")
+
+
+def test_a_lock_outside_of_a_run_is_not_tested(runs: Path, tmp_path: Path) -> None:
+    """Testing a lock takes it for a moment, and whose file it is nobody knows."""
+    fcntl = pytest.importorskip("fcntl")
+    run = RunFolder(runs / "bad")
+    with (tmp_path / "foreign").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        (run.path / ".lock").symlink_to(tmp_path / "foreign")
+        assert not run.is_locked
+        (run.path / ".lock").unlink()
+        with run.locked():
+            assert run.is_locked
+
+
+def test_a_changed_environment_is_told(runs: Path, some_run: Path) -> None:
+    shutil.rmtree(runs / "bad")
+    shutil.copytree(some_run, runs / "bad", symlinks=True)
+    path = runs / "bad" / "environment.json"
+    path.write_text(path.read_text().replace("{", '{"command": ["rm"], ', 1))
+    assert "its digest differs" in (run_of(runs / "bad").problem or "")
+    with application([runs]) as served:
+        assert "its digest differs" in check_the_rest(served)
 
 
 @pytest.mark.parametrize("name", ["table.json", "plan.json", "summary.json", "study.json"])
@@ -217,7 +261,7 @@ def test_a_run_is_read_on_and_not_again(tmp_path: Path, monkeypatch: pytest.Monk
 VANISHING: dict[str, tuple[Callable[[Path], object], str | None]] = {
     "the folder": (shutil.rmtree, "config file"),
     "config.yaml": (lambda run: (run / "config.yaml").unlink(), "config file"),
-    "environment.json": (lambda run: (run / "environment.json").unlink(), "environment.json cannot be read"),
+    "environment.json": (lambda run: (run / "environment.json").unlink(), "environment.json: is missing"),
     "keys": (lambda run: shutil.rmtree(run / "keys"), None),  # a run that has just begun has none
 }
 

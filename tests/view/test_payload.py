@@ -222,7 +222,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
     ),
     "keys a file": (lambda run: (shutil.rmtree(run / "keys"), (run / "keys").write_text("")), "stopped", ""),
     "environment odd": (replaced("environment.json", b'{"command": 3, "packages": []}'), "stopped", ""),
-    "environment cut": (replaced("environment.json", b"{"), "broken", "environment.json cannot be read"),
+    "environment cut": (replaced("environment.json", b"{"), "broken", "environment.json: is damaged"),
 }
 
 

@@ -304,6 +304,7 @@ def test_bad_input_is_one_line(
         (["-o", "{folder}/closed/report.html"], "closed cannot be written"),
         (["-o", "{folder}/closed/new/report.html"], "closed cannot be written"),
         (["-o", "/dev/null"], "is not a regular file"),
+        (["-o", "/proc/report.html"], "/proc cannot be written"),
         (["--data-only", "{folder}"], "--data-only"),
         (["--data-only", "{folder}/closed/page.json"], "closed cannot be written"),
         (["--figures", "{folder}/file"], "is not a folder"),

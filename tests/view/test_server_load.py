@@ -4,13 +4,17 @@ up another."""
 from __future__ import annotations
 
 import asyncio
+import shutil
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from torch import Tensor
 
+from somelab.model.generate import _Reader
 from somelab.view.live import server
 from somelab.view.live.events import MOST_STREAMS, Channel, Channels
 from somelab.view.live.journals import News, Recent, increment
@@ -43,7 +47,7 @@ class Gate:
 def test_waiting_prompts_do_not_hold_up_runs(served: Application, monkeypatch: pytest.MonkeyPatch) -> None:
     gate = Gate()
 
-    def trace(folder: Path, request: TraceRequest) -> None:
+    def trace(folder: Path, request: TraceRequest, has_left: Callable[[], bool]) -> None:
         gate.pass_through()
         raise server.Bad("let through")
 
@@ -68,6 +72,84 @@ def test_waiting_prompts_do_not_hold_up_runs(served: Application, monkeypatch: p
         gate.open.set()
         assert [one.result(SECONDS) for one in waiting] == [422] * most
     assert served.ask("/api/runs/a/trace", method="POST", body=b'{"prompt": "x"}').status == 422
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_a_prompt_whose_client_has_left_is_not_begun(
+    served: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate, begun, pool = Gate(), list[str](), served.app.state.service.pools["models"]
+
+    def trace(folder: Path, request: TraceRequest, has_left: Callable[[], bool]) -> None:
+        begun.append(request.prompt)
+        gate.pass_through()
+        raise server.Bad("let through")
+
+    monkeypatch.setattr(served.app.state.service.models, "trace", trace)
+    visits = [served.prompt("/api/runs/a/trace", b'{"prompt": "%d"}' % number) for number in range(4)]
+    until(lambda: pool._num_begun == 4)
+    for asked, leave in visits[1:3]:
+        leave()
+        assert asked.result(SECONDS).status == 400
+    assert pool._num_begun == 2  # there is room for others at once
+    gate.open.set()
+    assert [visits[number][0].result(SECONDS).status for number in (0, 3)] == [422, 422]
+    assert begun == ["0", "3"]
+    assert not pool._num_clients
+
+
+def test_a_text_whose_client_has_left_ends_at_the_next_token(
+    tmp_path: Path, some_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(some_run, tmp_path / "runs" / "stories", symlinks=True)
+    read, gate, num_tokens = _Reader.read, Gate(), list[int]()
+
+    def slow(self: _Reader, rows: list[list[int]]) -> Tensor:
+        num_tokens.append(len(rows[0]))
+        if len(num_tokens) == 3:
+            gate.pass_through()
+        return read(self, rows)
+
+    monkeypatch.setattr(_Reader, "read", slow)
+    with application([tmp_path / "runs"]) as served:
+        pool = served.app.state.service.pools["models"]
+        asked, leave = served.prompt("/api/runs/stories/trace", b'{"prompt": "a", "max_new_tokens": 200}')
+        assert gate.begun.acquire(timeout=SECONDS)
+        leave()
+        assert asked.result(SECONDS).status == 400
+        gate.open.set()
+        until(lambda: pool._num_begun == 0)
+        assert len(num_tokens) == 3
+        reply = served.ask("/api/runs/stories/trace", method="POST", body=b'{"prompt": "a"}')
+        assert reply.status == 200
+
+
+def test_shared_work_goes_on_for_those_who_stay() -> None:
+    gate, calls = Gate(), list[str]()
+
+    async def clients() -> tuple[str, int]:
+        pool = Pool("tests", threads=1, waiting=5, seconds=SECONDS)
+        first = asyncio.create_task(pool.run(gate.pass_through))
+        tasks = [asyncio.create_task(pool.shared("a", lambda: calls.append("a") or "a")) for _ in range(3)]
+        alone = asyncio.create_task(pool.shared("b", lambda: calls.append("b") or "b"))
+        await asyncio.sleep(0.05)
+        for task in (*tasks[:2], alone):
+            task.cancel()
+        await asyncio.gather(*tasks[:2], alone, return_exceptions=True)
+        gate.open.set()
+        await first
+        found = await tasks[2]
+        await pool.shared("b", lambda: calls.append("again"))
+        return found, pool._num_begun
+
+    assert in_a_loop(clients()) == ("a", 0)
+    assert calls == ["a", "again"]
 
 
 def test_a_look_that_takes_long_does_not_hold_up_the_list(

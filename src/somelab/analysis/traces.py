@@ -5,7 +5,7 @@ Shape letters: L routed layers, N tokens of the text, K experts per token."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,9 +88,15 @@ def validation_traces(trained: TrainedModel, reading: Reading, most: int = 2) ->
 
 
 def prompt_trace(
-    trained: TrainedModel, prompt: str, *, max_new_tokens: int = 60, temperature: float = 0.8, seed: int = 0
+    trained: TrainedModel,
+    prompt: str,
+    *,
+    max_new_tokens: int = 60,
+    temperature: float = 0.8,
+    seed: int = 0,
+    ends: Callable[[], bool] | None = None,
 ) -> TextTrace:
-    """Continue a prompt and trace every token."""
+    """Continue a prompt and trace every token. `ends`: see `generate`."""
     tokens = trained.tokenizer.encode(prompt)
     if not tokens:
         raise ConfigError("prompt", prompt, "is empty", "give at least one character")
@@ -102,6 +108,7 @@ def prompt_trace(
         top_k=40,
         seed=seed,
         stop_token=END_OF_TEXT_ID,
+        ends=ends,
     )
     written = [token for token in made.tokens[0] if token != END_OF_TEXT_ID]
     step = trained.state.step

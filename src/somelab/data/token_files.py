@@ -1,4 +1,5 @@
-"""Token files of prepared data, verified when they are opened: a flipped bit would train another model.
+"""Token files of prepared data, verified when they are opened: a flipped bit would train another model. A
+process verifies a file once, and again if the file is another one or was written since.
 
 Everything is derived from what the meta file has held from its first version on, so that caches of earlier
 versions are verified too: the digest of each split's tokens, and one over these facts and the tokenizer.
@@ -8,6 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import time
+from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +24,13 @@ from somelab.disk import guarded
 
 BYTES_PER_READ = 1 << 22
 DTYPES = ("uint16", "uint32")
+MOST_VERIFIED = 16
+"""Files whose offsets are kept."""
+SECONDS_TO_SETTLE = 0.1
+"""File systems count time in steps of some milliseconds: a file that was written this recently may be written
+again without a sign of it."""
+
+_verified: OrderedDict[tuple[object, ...], NDArray[np.int64]] = OrderedDict()
 
 
 def tokens_digest() -> hashlib.blake2b:
@@ -60,6 +71,12 @@ def _offsets(path: Path, dtype: np.dtype[Any], digest: str) -> NDArray[np.int64]
     """Where the documents begin and end, read from the tokens, whose digest has to fit."""
     state, ends, position = tokens_digest(), [np.zeros(1, np.int64)], 0
     with guarded.open_read(path, inside=path.parent) as file:
+        found = os.fstat(file.fileno())
+        identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        key = (*identity, dtype.name, digest)
+        # `get`, and no look before it: another thread may drop the entry meanwhile.
+        if (known := _verified.get(key)) is not None:
+            return known
         while block := file.read(BYTES_PER_READ):
             state.update(block)
             tokens = np.frombuffer(block, dtype)
@@ -67,4 +84,10 @@ def _offsets(path: Path, dtype: np.dtype[Any], digest: str) -> NDArray[np.int64]
             position += len(tokens)
     if state.hexdigest() != digest:
         raise ValueError(f"the digest of {path.name} differs")
-    return np.concatenate(ends)
+    offsets = np.concatenate(ends)
+    offsets.flags.writeable = False  # others get the same array
+    if time.time() - max(found.st_mtime, found.st_ctime) > SECONDS_TO_SETTLE:
+        _verified[key] = offsets
+        while len(_verified) > MOST_VERIFIED:
+            _verified.popitem(last=False)
+    return offsets

@@ -6,7 +6,7 @@ Shape letters: B rows, T tokens, N tokens of one row, L layers, K experts per to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import Any
@@ -126,11 +126,12 @@ def generate(
     stop_token: int | None = None,
     use_cache: bool = True,
     trace: bool = False,
+    ends: Callable[[], bool] | None = None,
 ) -> Generation:
     """Continue one prompt, or a batch of them, by up to `max_new_tokens` tokens or until `stop_token`.
 
-    The model is put into evaluation mode and back. Row r draws from its own stream, a function of (seed,
-    r)."""
+    `ends`: asked before every token; the texts end where it is true. The model is put into evaluation mode
+    and back. Row r draws from its own stream, a function of (seed, r)."""
     prompts = _prompts(tokens, model.config.model.vocab_size)
     sampling = Sampling(temperature, top_k, top_p)
     if max_new_tokens < 1:
@@ -161,6 +162,8 @@ def generate(
         rngs = [generator(seed, "generate", row) for row in range(len(rows))]
         running = list(range(len(rows)))
         for _ in range(max_new_tokens):
+            if ends is not None and ends():
+                break
             logits_BV = reader.read(rows)
             for row, token in zip(
                 running, sampling.draw_rows(logits_BV[running], [rngs[row] for row in running])

@@ -61,7 +61,7 @@ def stored_tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 def save(run: RunFolder, model: nn.Module, optimizer: torch.optim.Optimizer, state: RunState) -> Path:
-    """Write a checkpoint, then point `last` at it, and `best` if it is the best. Until then the previous one
+    """Write a checkpoint, and point `last` at it, and `best` if it is the best. Until then the previous one
     stays valid. Raises Unsound for tensors that are not finite; then nothing is written."""
     run.check_folder(run.checkpoints)
     tensors, moments = stored_tensors(model), _optimizer_tensors(model, optimizer)
@@ -85,13 +85,17 @@ def save(run: RunFolder, model: nn.Module, optimizer: torch.optim.Optimizer, sta
     # A folder of that name that `last` does not point to is left from a kill, and is replaced. One that it
     # does point to holds the same tensors, and replacing it would leave a moment without a checkpoint: only
     # the state can have changed since, by an evaluation.
+    best = [run.checkpoints / "best"] if state.best_step == state.step else []
+    # If a kill comes between the links, resuming sets `best` (see `go_back`). A finished run is not resumed:
+    # there, `best` is set before anything says that the run is finished.
     if target.exists() and last.resolve() == target.resolve():
+        for link in best:
+            atomic.point(link, name)
         atomic.write_text(target / STATE, described(state_file.read(run.checkpoints, "last").files))
     else:
         atomic.write_folder(target, fill)
-        atomic.point(last, name)
-    if state.best_step == state.step:
-        atomic.point(run.checkpoints / "best", name)
+        for link in [*best, last] if state.finished else [last, *best]:
+            atomic.point(link, name)
     _prune(run, name)
     return target
 

@@ -16,14 +16,13 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 from somelab.config import Config
 from somelab.config.files import digest, from_yaml, to_yaml
-from somelab.disk import atomic, guarded
+from somelab.disk import atomic, guarded, locks
 from somelab.disk.checked_json import DIGEST, loads, sealed, unsealed
 from somelab.errors import ConfigError, SomelabError
 from somelab.runs import journal
@@ -33,12 +32,17 @@ from somelab.runs.state import journal_length
 FORMAT = 1
 INTEGRITY = "integrity"
 """The key of run.json that holds what the other files are verified by."""
+LOCK = ".lock"
 # What `create` writes before run.json, the two folders first.
 BEFORE_THE_RUN = {"checkpoints", "keys", "config.yaml", "environment.json", "tokenizer.json"}
 
 
 class RunError(SomelabError):
     """A folder that is not a run, or not one that can be read."""
+
+
+class BusyRun(RunError):
+    """A run that another process is training."""
 
 
 class RunFolder:
@@ -137,19 +141,20 @@ class RunFolder:
         none."""
         for folder in (self.checkpoints, self.keys):
             self.check_folder(folder)
-        if sys.platform == "win32":
-            yield
-            return
-        import fcntl
-
-        with atomic.explained(self.path), guarded.open_append(self.path / ".lock", inside=self.path) as file:
+        with contextlib.ExitStack() as stack:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise RunError(
+                with atomic.explained(self.path):
+                    stack.enter_context(locks.exclusive(self.path / LOCK, inside=self.path))
+            except locks.Held:
+                raise BusyRun(
                     f"run {self.path}: is being trained by another process; wait for it, or stop it"
                 ) from None
             yield
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether some process trains the run now; never known without locks (Windows)."""
+        return locks.is_held(self.path / LOCK, inside=self.path)
 
     def check_folder(self, folder: Path) -> None:
         """Raise if a folder of this run is a link to another place: nothing is written or removed there."""
@@ -187,13 +192,13 @@ class RunFolder:
             raise RunError(f"run {self.path}: run.json cannot be read ({INTEGRITY} holds no object)")
         return found
 
-    def read_text(self, name: str) -> str:
-        """A text file of the run, verified if its digest was recorded."""
+    def read_text(self, name: str, *, limit: int = guarded.LARGEST_TEXT) -> str:
+        """A text file of the run of at most `limit` bytes, verified if its digest was recorded."""
         path = self.path / name
         files = self._integrity().get("files")
         recorded = files.get(name) if isinstance(files, dict) else None
         try:
-            content = guarded.read_bytes(path, inside=self.path)
+            content = guarded.read_bytes(path, limit=limit, inside=self.path)
             text = content.decode()
         except FileNotFoundError:
             raise RunError(f"{path}: is missing; restore the file") from None
@@ -203,10 +208,10 @@ class RunFolder:
             raise RunError(f"{path}: is damaged (its digest differs); restore the file")
         return text
 
-    def read_json(self, name: str) -> dict[str, Any]:
+    def read_json(self, name: str, *, limit: int = guarded.LARGEST_TEXT) -> dict[str, Any]:
         """A JSON object of the run, verified by its digest in run.json, or by its own, if it has one."""
         try:
-            content = loads(self.read_text(name))
+            content = loads(self.read_text(name, limit=limit))
             if isinstance(content, dict) and DIGEST in content:
                 content = unsealed(content)
         except ValueError as error:
@@ -270,16 +275,18 @@ class RunFolder:
     def records(self, name: str) -> list[dict[str, Any]]:
         """All records of a journal: metrics, layers, samples or timing. Raises if records are missing that a
         checkpoint knows of."""
-        written = journal_length(self.checkpoints, name)
+        written, tries = journal_length(self.checkpoints, name), 3
         while True:
             try:
                 path = self.path / f"{name}.jsonl"
                 return list(journal.read(path, has_sums=self.has_sums, at_least=written))
-            except journal.ShortJournal:
+            except journal.JournalError as error:
                 # A resumed run may just have gone back to an earlier checkpoint.
-                if (now := journal_length(self.checkpoints, name)) >= written:
+                now, tries = journal_length(self.checkpoints, name), tries - 1
+                went_back = isinstance(error, journal.ShortJournal) and now < written
+                if not (went_back or (tries and self.is_locked)):
                     raise
-                written = now
+                written = min(now, written)
 
 
 def _json(content: dict[str, Any]) -> str:

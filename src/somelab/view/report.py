@@ -10,6 +10,7 @@ import gzip
 import html
 import os
 import re
+import tempfile
 from importlib.resources import files
 from pathlib import Path
 
@@ -100,5 +101,14 @@ def _check_writable(folder: Path, path: Path, flag: str) -> None:
         there = there.parent
     if not there.is_dir():
         raise ReportError(f"{flag} {path}: {there} is not a folder; choose another place")
-    if not os.access(there, os.W_OK | os.X_OK):
+    if not (os.access(there, os.W_OK | os.X_OK) and _takes_a_file(there)):
         raise ReportError(f"{flag} {path}: {there} cannot be written; choose another place, or allow it")
+
+
+def _takes_a_file(folder: Path) -> bool:
+    """Tried, since permissions are not all: to root, /proc looks as if it could be written."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False

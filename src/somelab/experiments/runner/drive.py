@@ -7,15 +7,15 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from somelab.errors import ConfigError
 from somelab.experiments.runner.estimate import Size, size_of
-from somelab.experiments.runner.job import JobOutcome, state_of, task_of
+from somelab.experiments.runner.job import JobOutcome, is_busy, state_of, task_of
 from somelab.experiments.runner.plan import Job
-from somelab.experiments.runner.progress import Eta, progress_view
+from somelab.experiments.runner.progress import Eta, PlainProgress, progress_view
 from somelab.experiments.runner.task import State
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 ExecutorName = Literal["local", "ray"]
 PAUSE = 0.1
+SECONDS_BETWEEN_LOOKS = 2.0
+"""At a job that another process is at."""
 MOST_WORKERS = 1024
 
 
@@ -128,6 +130,36 @@ class Driven:
         return [outcome for outcome in self.outcomes if outcome.status == "failed"]
 
 
+class _Elsewhere:
+    """The jobs that other processes are at, looked at again every few seconds."""
+
+    def __init__(self, view: PlainProgress) -> None:
+        self._view = view
+        self._looked: dict[tuple[str, int], float] = {}
+        self._told: set[tuple[str, int]] = set()
+
+    def note(self, job: Job) -> None:
+        self._looked[job.key] = time.monotonic()
+        if job.key not in self._told:
+            self._told.add(job.key)
+            self._view.wait(job)
+
+    def forget(self, job: Job) -> bool:
+        """Whether another process was at it until now."""
+        return self._looked.pop(job.key, None) is not None
+
+    def first_free(self, jobs: Iterable[Job]) -> Job | None:
+        """The first job that no process is at."""
+        for job in jobs:
+            looked = self._looked.get(job.key)
+            if looked is not None and time.monotonic() - looked < SECONDS_BETWEEN_LOOKS:
+                continue
+            if not is_busy(job):
+                return job
+            self.note(job)
+        return None
+
+
 def drive(
     looked_at: Sequence[Prepared],
     executor: Executor,
@@ -139,7 +171,9 @@ def drive(
 
     `following`: called after every job that ends; returns all jobs left to run, most urgent first, so that a
     search can use the results. It may include running jobs; a waiting job that it no longer includes is
-    dropped."""
+    dropped.
+
+    Jobs that another process is at are waited for."""
     waiting = deque(one.job for one in looked_at if one.state != "finished")
     jobs = {one.job.key: one.job for one in looked_at}
     eta = Eta({one.job.key: one.size for one in looked_at if one.state != "finished"})
@@ -147,11 +181,16 @@ def drive(
     outcomes: list[JobOutcome] = []
     interrupted = False
     with progress_view(len(looked_at), len(looked_at) - len(waiting), eta) as view:
+        elsewhere = _Elsewhere(view)
 
         def collect() -> None:
             for outcome in executor.ended():
-                outcomes.append(outcome)
                 job = jobs[outcome.arm, outcome.seed]
+                if outcome.status == "busy":
+                    elsewhere.note(job)
+                    waiting.append(job)
+                    continue
+                outcomes.append(outcome)
                 view.end(outcome, task_of(job).summary(job), executor.running)
                 ask()
 
@@ -170,8 +209,11 @@ def drive(
 
         try:
             while waiting or executor.running:
-                while waiting and len(executor.running) < num_workers:
-                    job = waiting.popleft()
+                while len(executor.running) < num_workers and (job := elsewhere.first_free(waiting)):
+                    if elsewhere.forget(job) and following is not None:
+                        ask()  # what the other process has found may make this job needless
+                        continue
+                    waiting.remove(job)
                     view.begin(job)
                     executor.start(job)
                 collect()

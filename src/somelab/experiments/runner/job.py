@@ -13,11 +13,12 @@ from collections.abc import Generator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from somelab.disk import atomic
+from somelab.disk import atomic, locks
 from somelab.errors import SomelabError
 from somelab.experiments.runner.plan import Job, identity
 from somelab.experiments.runner.task import State, Status, Task
 from somelab.runs import RunFolder
+from somelab.runs.folder import BusyRun
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,35 @@ def _difference(run: RunFolder, job: Job) -> str:
     return f"{name} {value_of(config, name)}, now {value_of(job.config, name)}"
 
 
+def is_busy(job: Job) -> bool:
+    """Whether a process is at the job, or trains its run."""
+    return locks.is_held(job.lock, inside=job.lock.parent) or RunFolder(job.folder).is_locked
+
+
 def run_job(job: Job, num_threads: int) -> JobOutcome:
-    """Do or continue the job's task. Never raises: an error becomes the outcome's reason."""
+    """Do or continue the job's task, unless another process is at it. Never raises: an error becomes the
+    outcome's reason."""
+    try:
+        with contextlib.ExitStack() as stack:
+            with atomic.explained(job.lock):
+                job.lock.parent.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(locks.exclusive(job.lock, inside=job.lock.parent))
+            return _run_alone(job, num_threads)
+    except (locks.Held, BusyRun):
+        # Nothing is written: the outcome is that of the other process.
+        return JobOutcome(job.arm, job.seed, "busy")
+
+
+def _run_alone(job: Job, num_threads: int) -> JobOutcome:
     started, cpu = time.perf_counter(), time.process_time()
-    before = read_outcome(job)
+    before, task = read_outcome(job), task_of(job)
     with _logged(job.log):
         try:
-            status, reason = task_of(job).perform(job, num_threads), ""
+            # Another process may have finished it since this one was told to do it.
+            is_finished = task.state(job, None) == "finished"
+            status, reason = "finished" if is_finished else task.perform(job, num_threads), ""
+        except BusyRun:
+            raise
         except SomelabError as error:
             status, reason = "failed", " ".join(str(error).split())
             print(reason)
@@ -117,12 +140,16 @@ class Training:
         import torch
 
         from somelab.experiments.probes.probes import probe_
+        from somelab.runs import checkpoint
         from somelab.training.machine.process import prepare_process
         from somelab.training.session import go_on, start
 
         prepare_process()
         torch.set_num_threads(num_threads)
         run, state = RunFolder(job.folder), self.state(job, None)
+        done = checkpoint.read_state(run).step if state == "begun" and checkpoint.is_any(run) else 0
+        if job.pause_at is not None and done >= job.pause_at:
+            return "paused"
         if state in ("new", "begun"):
             facts = {
                 "name": job.label,

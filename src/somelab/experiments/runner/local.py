@@ -19,6 +19,8 @@ from somelab.experiments.runner.job import JobOutcome, killed, read_outcome, run
 from somelab.experiments.runner.plan import Job
 
 SECONDS_TO_SAVE = 120.0
+BUSY_CODE = 75
+"""Exit code of a process that has left its job to another one."""
 
 
 class LocalExecutor:
@@ -76,6 +78,8 @@ class LocalExecutor:
             outcome = read_outcome(job)
             assert outcome is not None, "a job that ends normally writes its outcome"
             return outcome
+        if code == BUSY_CODE:
+            return JobOutcome(job.arm, job.seed, "busy")
         if self._stopping:
             return killed(job, "interrupted", "")
         return killed(
@@ -102,7 +106,8 @@ def _child(job: Job, num_threads: int, environment: dict[str, str]) -> None:
         os.setpgrp()  # Ctrl-C in a terminal goes to the group: only the parent handles it
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    run_job(job, num_threads)
+    if run_job(job, num_threads).status == "busy":
+        sys.exit(BUSY_CODE)
 
 
 def _end_with_parent() -> None:

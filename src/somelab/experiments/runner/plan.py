@@ -78,6 +78,11 @@ class Job:
         """How it ended, and how long it took."""
         return self.folder.with_name(f"{self.folder.name}.json")
 
+    @property
+    def lock(self) -> Path:
+        """Held by the process that works on it: several calls may share a store."""
+        return self.folder.with_name(f".{self.folder.name}.lock")
+
 
 @dataclass(frozen=True)
 class Plan:

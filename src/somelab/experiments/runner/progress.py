@@ -83,6 +83,9 @@ class PlainProgress:
     def begin(self, job: Job) -> None:
         self.eta.begin(job)
 
+    def wait(self, job: Job) -> None:
+        self.print_line(f"{job.label}: another process is at it; it is looked at again later")
+
     def tick(self, running: list[Job]) -> None:
         pass
 

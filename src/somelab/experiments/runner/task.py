@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 if TYPE_CHECKING:
     from somelab.experiments.runner.plan import Job
 
-Status = Literal["finished", "paused", "interrupted", "failed"]
-"""paused: the run has reached the step at which its job pauses."""
+Status = Literal["finished", "paused", "interrupted", "failed", "busy"]
+"""paused: the run has reached the step at which its job pauses. busy: another process is at it."""
 State = Literal["new", "begun", "trained", "finished"]
 """trained: to its end, with probes that are still to be measured."""
 

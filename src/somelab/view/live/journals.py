@@ -15,7 +15,6 @@ from somelab.view.live.messages import Increment
 from somelab.view.page import curves as journals
 from somelab.view.page.balance import evaluation_series, training_series
 from somelab.view.page.records import Metrics, Table
-from somelab.view.page.status import is_locked
 from somelab.view.page.tail import Record, Tail
 from somelab.view.schema.page import Status
 
@@ -96,7 +95,7 @@ class Follower:
         return {name for name, tail in self.tails.items() if tail.is_cut}
 
     def _status(self) -> Status:
-        if is_locked(self.run):
+        if self.run.is_locked:
             return "running"
         return "finished" if self.is_finished else "stopped"
 

@@ -14,7 +14,7 @@ from somelab.runs import RunFolder
 from somelab.view.live.journals import Follower, News
 from somelab.view.live.messages import ResultSummary, RunList, RunSummary
 from somelab.view.live.table import Entry, RunTable
-from somelab.view.page.files import config_of, json_object
+from somelab.view.page.files import config_of, environment_of
 from somelab.view.page.packing import number
 from somelab.view.page.payload import UNREADABLE, one_line
 from somelab.view.page.results import Kind, changed_at
@@ -153,9 +153,8 @@ def _number_of(things: Any, word: str) -> str:
 
 def _read(entry: Entry, facts: dict[str, Any]) -> _Known:
     run = RunFolder(entry.path)
-    environment = json_object(entry.path / "environment.json", inside=entry.root)
     follower = Follower(entry.path, names=("metrics",), inside=entry.root)
-    return _Known(follower, config_of(run, inside=entry.root), facts, environment)
+    return _Known(follower, config_of(run, inside=entry.root), facts, environment_of(run))
 
 
 def _line(entry: Entry, known: _Known, status: Status) -> RunSummary:

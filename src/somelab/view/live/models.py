@@ -14,7 +14,6 @@ from somelab.errors import SomelabError
 from somelab.runs import RunFolder
 from somelab.view.live.journals import snapshot_steps
 from somelab.view.live.messages import TraceRequest, TraceResponse
-from somelab.view.page.status import is_locked
 
 if TYPE_CHECKING:
     from somelab.runs.trained import TrainedModel
@@ -45,7 +44,7 @@ class Models:
         run = RunFolder(folder)
         with self._lock, explained(folder):
             study = self._known_study(folder) if quick else self._study_if_any(folder)
-            maps = MAPS_OF_A_RUNNING_RUN if quick or is_locked(run) else self.options.maps
+            maps = MAPS_OF_A_RUNNING_RUN if quick or run.is_locked else self.options.maps
             state = (frozenset(snapshot_steps(run)), maps, self._studies[folder][0] if study else None)
             known = self._galaxies.get((folder, quick))
             if known is None or known[0] != state:
@@ -68,8 +67,11 @@ class Models:
         with self._lock, explained(folder):
             return traces_of(self._study(folder))
 
-    def trace(self, folder: Path, request: TraceRequest) -> TraceResponse:
-        """Continue a prompt with the run's last checkpoint."""
+    def trace(
+        self, folder: Path, request: TraceRequest, has_left: Callable[[], bool] = lambda: False
+    ) -> TraceResponse:
+        """Continue a prompt with the run's last checkpoint. `has_left`: whether nobody waits for it any more;
+        then the text ends at the next token."""
         from somelab.analysis.traces import prompt_trace
         from somelab.view.page.heavy import trace_of
 
@@ -81,6 +83,7 @@ class Models:
                 max_new_tokens=request.max_new_tokens,
                 temperature=request.temperature,
                 seed=request.seed,
+                ends=has_left,
             )
             return TraceResponse(text="".join(made.tokens), trace=trace_of(made))
 

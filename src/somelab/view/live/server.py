@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 from somelab.errors import SomelabError
 from somelab.view.live.events import Channels, event_lines
 from somelab.view.live.guard import MOST_BODY, Guard
+from somelab.view.live.leaving import while_there
 from somelab.view.live.listing import LiveList
 from somelab.view.live.messages import Problem, TraceRequest
 from somelab.view.live.models import Models
@@ -108,7 +110,7 @@ class Service:
         def read() -> bytes:
             return self._run(run_id).model_dump_json().encode()
 
-        return _json(await self.pools["reading"].shared(("run", run_id), read))
+        return await self._shared(request, "reading", ("run", run_id), read)
 
     def _run(self, run_id: str) -> Run:
         from somelab.runs import RunFolder
@@ -139,7 +141,7 @@ class Service:
         def made() -> bytes:
             return TypeAdapter(kind).dump_json(make(self.table.folder(run_id)))
 
-        return _json(await self.pools["models"].shared((run_id, str(kind), *variant), made))
+        return await self._shared(request, "models", (run_id, str(kind), *variant), made)
 
     async def trace(self, request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
@@ -151,10 +153,19 @@ class Service:
             raise Bad(_first_problem(error)) from None
         run_id = request.path_params["run_id"]
 
-        def made() -> bytes:
-            return self.models.trace(self.table.folder(run_id), wanted).model_dump_json().encode()
+        left = threading.Event()
 
-        return _json(await self.pools["models"].run(made))
+        def made() -> bytes:
+            folder = self.table.folder(run_id)
+            return self.models.trace(folder, wanted, left.is_set).model_dump_json().encode()
+
+        return _json(await while_there(request, self.pools["models"].run(made, left)))
+
+    async def _shared(
+        self, request: Request, pool: str, key: Hashable, work: Callable[[], bytes]
+    ) -> Response:
+        """An answer that clients who ask for the same share. It is not begun if all of them have left."""
+        return _json(await while_there(request, self.pools[pool].shared(key, work)))
 
     async def compare(self, request: Request) -> Response:
         ids = [run_id for run_id in request.query_params.get("ids", "").split(",") if run_id]
@@ -166,7 +177,7 @@ class Service:
             entries = [self.table.readable(run_id) for run_id in asked]
             return page_with([self.opened.run(entry) for entry in entries]).model_dump_json().encode()
 
-        return _json(await self.pools["reading"].shared(("compare", asked), read))
+        return await self._shared(request, "reading", ("compare", asked), read)
 
     async def sweep(self, request: Request) -> Response:
         sweep_id = request.path_params["run_id"]
@@ -176,7 +187,7 @@ class Service:
                 sweep_of(self.table.folder(sweep_id), sweep_id, self.table.id_of).model_dump_json().encode()
             )
 
-        return _json(await self.pools["reading"].shared(("sweep", sweep_id), read))
+        return await self._shared(request, "reading", ("sweep", sweep_id), read)
 
     async def study(self, request: Request) -> Response:
         study_id = request.path_params["run_id"]
@@ -184,7 +195,7 @@ class Service:
         def read() -> bytes:
             return study_of(self.table.folder(study_id), study_id).model_dump_json().encode()
 
-        return _json(await self.pools["reading"].shared(("study", study_id), read))
+        return await self._shared(request, "reading", ("study", study_id), read)
 
     async def events(self, request: Request) -> Response:
         from starlette.responses import StreamingResponse
@@ -254,7 +265,7 @@ async def _failed(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException):
         return _problem(error.status_code, f"{request.scope['path'][:200]}: {error.detail}")
     if isinstance(error, ClientDisconnect):
-        return _problem(400, "the request has ended before its content")  # nobody is there to read it
+        return _problem(400, "the client has left")  # nobody is there to read it
     if isinstance(error, Busy):
         return _problem(429, str(error), {"Retry-After": str(error.seconds)})
     if isinstance(error, TooLong):

@@ -31,6 +31,11 @@ def json_object(path: Path, *, inside: Path | None = None) -> dict[str, Any]:
     return content
 
 
+def environment_of(run: RunFolder) -> dict[str, Any]:
+    """environment.json, verified by its digest in run.json. Its faults are left to the caller."""
+    return run.read_json("environment.json", limit=LARGEST_SETTINGS)
+
+
 def facts_of(run: RunFolder, *, inside: Path | None = None) -> dict[str, Any]:
     """run.json."""
     try:

@@ -22,7 +22,7 @@ from somelab.view.page.balance import (
     verdict,
 )
 from somelab.view.page.curves import NO_CURVES
-from somelab.view.page.files import config_of, json_object
+from somelab.view.page.files import config_of, environment_of
 from somelab.view.page.packing import numbers
 from somelab.view.page.records import Columns, Metrics, RunRecords
 from somelab.view.page.settings import data_of, environment, num_steps, parameters_of, settings
@@ -50,8 +50,8 @@ T = TypeVar("T")
 class Reader:
     """Reads the parts of a folder one by one, and records what cannot be read instead of failing."""
 
-    def __init__(self, run: RunFolder, inside: Path | None) -> None:
-        self.run, self.inside = run, inside
+    def __init__(self, run: RunFolder) -> None:
+        self.run = run
         self.problems: list[str] = []
 
     def part(self, name: str, read: Callable[[], T], otherwise: T) -> T:
@@ -60,9 +60,6 @@ class Reader:
         except UNREADABLE as error:
             self.problems.append(one_line(error, f"{self.run.path}: {name} cannot be read"))
             return otherwise
-
-    def json(self, name: str) -> dict[str, Any]:
-        return self.part(name, lambda: json_object(self.run.path / name, inside=self.inside), {})
 
 
 def one_line(error: BaseException, what: str) -> str:
@@ -80,9 +77,10 @@ def run_of(
 ) -> Run:
     """A run without galaxies, traces and guilds (null); `view.heavy` adds those.
 
-    `inside`: the folder that no link may leave; None: links are followed. `records`: those that were read
+    `inside`: the folder that no link may leave; None: the run itself. `records`: those that were read
     before."""
     run = RunFolder(path)
+    inside = inside or run.path
     run_id = run_id or run.path.resolve().name
     try:
         facts = check_ours(run, inside=inside)
@@ -90,7 +88,7 @@ def run_of(
         return not_a_run(run, run_id, "foreign", one_line(error, ""))
     except UNREADABLE as error:
         return not_a_run(run, run_id, "broken", one_line(error, f"{run.path}: run.json cannot be read"))
-    reader = Reader(run, inside)
+    reader = Reader(run)
     config = reader.part("config.yaml", lambda: config_of(run, inside=inside), None)
     if config is None:
         return not_a_run(run, run_id, "broken", reader.problems[0])
@@ -140,7 +138,7 @@ def _run(reader: Reader, run_id: str, facts: dict[str, Any], config: Config, rec
     metrics = reader.part("metrics.jsonl", records.metrics, Metrics())
     layers = reader.part("layers.jsonl", records.layers, [])
     timing = reader.part("timing.jsonl", records.timing, Columns(()))
-    around = reader.json("environment.json")
+    around = reader.part("environment.json", lambda: environment_of(run), {})
     history: list[LayerHistory] = reader.part("keys", lambda: read_history(run), [])
     is_some = config.model.feed_forward == "some"
     found = failures(config, metrics, layers) if is_some else []

@@ -195,6 +195,8 @@ class RunRecords:
     """The journals of one run. Not thread-safe: one caller at a time."""
 
     def __init__(self, folder: Path, *, inside: Path | None = None) -> None:
+        """`inside`: the folder that no link may leave; None: the run itself."""
+        inside = inside or folder
         self._metrics = Followed(folder / "metrics.jsonl", Metrics, inside=inside)
         self._layers = Followed(folder / "layers.jsonl", Table, inside=inside)
         self._timing = Followed(folder / "timing.jsonl", lambda: Columns(TIMING), inside=inside)

@@ -49,7 +49,7 @@ def kind_of(folder: Path) -> Kind | None:
 def read_json(path: Path) -> dict[str, Any]:
     """A file that holds one object, or a one-line error."""
     try:
-        content = json.loads(with_new_names(guarded.read_text(path, limit=MOST_BYTES)))
+        content = json.loads(with_new_names(guarded.read_text(path, limit=MOST_BYTES, inside=path.parent)))
     except (OSError, ValueError, RecursionError) as error:
         raise SomelabError(f"{path}: cannot be read ({type(error).__name__})") from None
     if not isinstance(content, dict):

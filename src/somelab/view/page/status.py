@@ -1,14 +1,12 @@
-"""Whether a run is in progress, finished, stopped, or no run at all. Read-only; a lock that is tested is
-released at once."""
+"""Whether a run is in progress, finished, stopped, or no run at all. Read-only. Without locks (Windows) a run
+in progress shows as stopped."""
 
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
-from somelab.disk import guarded
 from somelab.errors import SomelabError
 from somelab.runs import RunFolder
 from somelab.runs.folder import FORMAT
@@ -38,23 +36,6 @@ def check_ours(run: RunFolder, *, inside: Path | None = None) -> dict[str, Any]:
 def status_of(run: RunFolder, *, is_finished: bool) -> Status:
     """Of a folder that is a run, by its lock and its journal: `is_finished`, if that has the last evaluation,
     which is written before the checkpoint."""
-    if is_locked(run):
+    if run.is_locked:
         return "running"
     return "finished" if is_finished else "stopped"
-
-
-def is_locked(run: RunFolder) -> bool:
-    """Whether some process trains the run now. Without locks (Windows): never known, and a run shows as
-    stopped."""
-    if sys.platform == "win32":
-        return False
-    import fcntl
-
-    try:
-        with guarded.open_read(run.path / ".lock") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except (OSError, guarded.GuardError):
-        return False
-    return False
