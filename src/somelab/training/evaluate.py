@@ -53,8 +53,7 @@ class RoutingTally:
 
     def __init__(self, layer: SomeLayer) -> None:
         self.layer = layer
-        num_experts = layer.keystore.keys_ED.shape[0]
-        device = layer.keystore.keys_ED.device
+        num_experts, device = layer.keystore.num_experts, layer.keystore.usage_E.device
         self.count_E, self.mass_E = (
             torch.zeros(num_experts, device=device),
             torch.zeros(num_experts, device=device),

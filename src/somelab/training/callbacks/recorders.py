@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from somelab.core.collapse import findings
+from somelab.core.measures import spread
 from somelab.data.tokenizer import END_OF_TEXT_ID
 from somelab.disk import atomic
 from somelab.model.generate import generate
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
     from somelab.training.loop import Trainer
 
 LAYER_RECORDS = 400
+FEWER_ABOVE = 65536  # experts: balance takes a sort of all of them, so that larger pools get fewer records
+FEWER_RECORDS = 40
 FIRST_CHECK = 0.05  # share of the run before which no collapse is reported
 SNAPSHOTS = 50
 SNAPSHOT_BYTES = 64_000_000  # for all snapshots of a run; larger pools get fewer of them
+ALL_UP_TO = 16384  # experts of a layer; of larger pools a sample is kept
+SAMPLE = 4096
 
 
 class LayerJournal(Callback):
@@ -37,6 +42,8 @@ class LayerJournal(Callback):
         self.latest: list[dict[str, float]] = []
 
     def on_start(self, trainer: Trainer) -> None:
+        if trainer.config.experts.num_experts > FEWER_ABOVE:
+            self.cadence = Cadence(None, FEWER_RECORDS)
         self.progress = trainer.budget.progress(trainer.state.step, trainer.state.seconds)
 
     def on_step(self, trainer: Trainer, record: StepRecord) -> None:
@@ -55,10 +62,12 @@ class LayerJournal(Callback):
 
 
 class KeySnapshots(Callback):
-    """Keys (half precision), usage and last respawn step of every layer over time, for the maps."""
+    """Keys (half precision), usage and last respawn step of every layer over time, for the maps. Of large
+    pools a sample of the experts, always the same."""
 
     def on_start(self, trainer: Trainer) -> None:
-        keys = [layer.keystore.keys_ED.numel() * 2 for layer in trainer.model.some_layers()]
+        stores = [layer.keystore for layer in trainer.model.some_layers()]
+        keys = [len(shown_experts(store.num_experts)) * store.width * 2 for store in stores]
         times = max(8, min(SNAPSHOTS, SNAPSHOT_BYTES // max(1, sum(keys))))
         self.cadence = Cadence(trainer.config.train.snapshot_every, times)
         self.progress = trainer.budget.progress(trainer.state.step, trainer.state.seconds)
@@ -79,12 +88,22 @@ class KeySnapshots(Callback):
         tensors: dict[str, torch.Tensor] = {}
         for number, layer in enumerate(trainer.model.some_layers()):
             store = layer.keystore
-            tensors[f"{number}.keys"] = store.keys_ED.detach().half().cpu()
-            tensors[f"{number}.usage"] = store.usage_E.cpu()
-            tensors[f"{number}.mass"] = store.mass_E.cpu()
-            tensors[f"{number}.born"] = store.born_E.to(torch.int32).cpu()
+            expert_X = shown_experts(store.num_experts)
+            if len(expert_X) < store.num_experts:
+                tensors[f"{number}.experts"] = expert_X.to(torch.int32)
+                tensors[f"{number}.pool"] = torch.tensor([store.num_experts], dtype=torch.int32)
+            expert_X = expert_X.to(store.usage_E.device)
+            tensors[f"{number}.keys"] = store.keys_of(expert_X).half().cpu()
+            tensors[f"{number}.usage"] = store.usage_E[expert_X].cpu()
+            tensors[f"{number}.mass"] = store.mass_E[expert_X].cpu()
+            tensors[f"{number}.born"] = store.born_of(expert_X).to(torch.int32).cpu()
         trainer.run.check_folder(trainer.run.keys)
         atomic.write_bytes(snapshot_path(trainer.run.keys, trainer.state.step), packed(tensors))
+
+
+def shown_experts(num_experts: int) -> torch.Tensor:
+    """The experts whose keys are kept: all, or a sample."""
+    return torch.arange(num_experts) if num_experts <= ALL_UP_TO else spread(num_experts, SAMPLE)
 
 
 def snapshot_path(folder: Path, step: int) -> Path:
