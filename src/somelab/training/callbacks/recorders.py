@@ -56,8 +56,9 @@ class LayerJournal(Callback):
         if record.progress < FIRST_CHECK:
             return
         experts = trainer.config.experts
+        sizes = {"num_experts": experts.num_experts, "top_k": experts.top_k, "num_tokens": record.tokens}
         for number, measured in enumerate(self.latest):
-            for finding in findings(number, measured, num_experts=experts.num_experts, top_k=experts.top_k):
+            for finding in findings(number, measured, **sizes):
                 trainer.warn(finding.sentence, f"{finding.kind}/{number}")
 
 
