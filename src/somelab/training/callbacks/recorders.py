@@ -49,10 +49,13 @@ class LayerJournal(Callback):
     def on_step(self, trainer: Trainer, record: StepRecord) -> None:
         before, self.progress = self.progress, record.progress
         layers = trainer.model.some_layers()
-        if not layers or not self.cadence.is_due(record.step, before, record.progress):
+        due = self.cadence.is_due(record.step, before, record.progress)
+        if not layers or not due or not trainer.side_work.affords("layers"):
             return
-        self.latest = [of_step(layer, report) for layer, report in zip(layers, record.reports, strict=True)]
-        trainer.journals["layers"].append({"step": record.step, "layers": self.latest})
+        with trainer.side_work.doing("layers"):
+            measured = zip(layers, record.reports, strict=True)
+            self.latest = [of_step(layer, report) for layer, report in measured]
+            trainer.journals["layers"].append({"step": record.step, "layers": self.latest})
         if record.progress < FIRST_CHECK:
             return
         experts = trainer.config.experts
@@ -82,10 +85,15 @@ class KeySnapshots(Callback):
 
     def on_step(self, trainer: Trainer, record: StepRecord) -> None:
         before, self.progress = self.progress, record.progress
-        if trainer.model.some_layers() and self.cadence.is_due(record.step, before, record.progress):
+        due = trainer.model.some_layers() and self.cadence.is_due(record.step, before, record.progress)
+        if due and (self.cadence.every is not None or trainer.side_work.affords("snapshot")):
             self._write(trainer)
 
     def _write(self, trainer: Trainer) -> None:
+        with trainer.side_work.doing("snapshot"):
+            self._write_file(trainer)
+
+    def _write_file(self, trainer: Trainer) -> None:
         tensors: dict[str, torch.Tensor] = {}
         for number, layer in enumerate(trainer.model.some_layers()):
             store = layer.keystore
@@ -121,15 +129,16 @@ class Samples(Callback):
         split = trainer.data.val
         length = max(1, min(self.prompt_tokens, int(split.offsets[1]) - 1))
         prompt = [int(token) for token in split.tokens[:length]]
-        generation = generate(
-            trainer.model,
-            prompt,
-            max_new_tokens=self.new_tokens,
-            temperature=0.8,
-            top_k=40,
-            seed=trainer.config.train.seed,
-            stop_token=END_OF_TEXT_ID,
-        )
+        with trainer.side_work.doing("sample"):
+            generation = generate(
+                trainer.model,
+                prompt,
+                max_new_tokens=self.new_tokens,
+                temperature=0.8,
+                top_k=40,
+                seed=trainer.config.train.seed,
+                stop_token=END_OF_TEXT_ID,
+            )
         decode = trainer.data.tokenizer.decode
         (row,) = generation.tokens
         record = {"step": trainer.state.step, "prompt": decode(prompt), "text": decode(row), "tokens": row}
