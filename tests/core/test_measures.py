@@ -22,6 +22,7 @@ from somelab.core.measures import (
     entropy_bits,
     gate_entropy,
     gini,
+    spread,
 )
 
 
@@ -144,3 +145,25 @@ def test_what_is_not_measured_is_not_judged() -> None:
 def test_one_expert_a_token_has_no_gates_and_no_guilds() -> None:
     alone = {"crowding": 1.0, "num_combinations": 2.0, "gate_entropy": 0.0}
     assert findings(0, alone, num_experts=32, top_k=1) == []
+
+
+def test_few_tokens_say_nothing_about_unused_experts_of_a_large_pool() -> None:
+    unused = {"dead_share": 0.9, "num_combinations": 90.0}
+    sizes = {"num_experts": 1000, "top_k": 4}
+    assert findings(0, unused, **sizes, num_tokens=999) == []
+    assert [found.kind for found in findings(0, unused, **sizes, num_tokens=1000)] == [
+        "dead experts",
+        "few combinations",
+    ]
+
+
+@pytest.mark.parametrize(("number", "most"), [(1_000_000, 4096), (1 << 20, 4096), (16385, 1024), (50, 60)])
+def test_a_sample_is_spread_over_rows_and_columns(number: int, most: int) -> None:
+    sample = spread(number, most)
+    assert len(sample.unique()) == len(sample) == min(number, most)
+    assert int(sample.min()) >= 0
+    assert int(sample.max()) < number
+    if number > most:
+        side = math.isqrt(number)
+        assert len((sample % side).unique()) > 0.6 * min(side, most)
+        assert len((sample // side).unique()) > 0.6 * min(side, most)

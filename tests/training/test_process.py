@@ -15,6 +15,7 @@ from somelab.cli.main import main
 from somelab.errors import SomelabError
 from somelab.training.machine import process
 from somelab.training.machine.allocator import _is_glibc, is_decided
+from somelab.training.machine.waiting import DECIDING, wait_passively_
 
 ROUNDS, BLOCK = 8, 64 << 20
 PAGES = BLOCK // 4096
@@ -120,3 +121,35 @@ def test_every_verb_that_computes_does_it(
     monkeypatch.setattr(process, "prepare_process", reached)
     assert main(verb.split()) == 2
     assert "the process was prepared" in capsys.readouterr().err
+
+
+WAITS = "from somelab.cli.main import main; main(['presets']); import torch; torch.ones(1)"
+
+
+@pytest.mark.parametrize(
+    ("variables", "passive"),
+    [({}, True), ({"OMP_WAIT_POLICY": "ACTIVE"}, False), ({"GOMP_SPINCOUNT": "5"}, False)],
+)
+def test_the_command_lets_threads_wait_asleep_unless_the_user_has_decided(
+    variables: dict[str, str], passive: bool
+) -> None:
+    environment = {name: value for name, value in os.environ.items() if name not in DECIDING}
+    done = subprocess.run(
+        [sys.executable, "-c", WAITS],
+        env={**environment, **variables, "OMP_DISPLAY_ENV": "VERBOSE"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    if "GOMP_SPINCOUNT" not in done.stderr:
+        pytest.skip("this OpenMP runtime is not that of GNU")
+    # What the runtime itself has read, when torch was imported.
+    assert ("GOMP_SPINCOUNT = '0'" in done.stderr) is passive
+
+
+def test_a_process_that_has_torch_is_left_alone() -> None:
+    import torch  # noqa: F401
+
+    environment: dict[str, str] = {}
+    assert not wait_passively_(environment)
+    assert environment == {}

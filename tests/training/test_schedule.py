@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from somelab.config import TrainConfig
+from somelab.data.prepare import prepare
+from somelab.training import loop
 from somelab.training.budget import Budget, Cadence
 from somelab.training.optimizer import build_optimizer, learning_rate
+from somelab.training.side_work import SideWork
 from tests.training.builders import SMALL, config_of, state_of, trainer_of
 
 
@@ -102,35 +107,71 @@ def test_a_cadence_by_progress(times: int, num_steps: int, due: list[int]) -> No
     ] == due
 
 
-def test_minutes_end_by_the_clock(text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that shows a quarter of a second more at each look: a step takes just that, and with what is
-    around it three quarters, all of which count."""
-    now = 0.0
+class Clock:
+    """Time passes only where a test says so: 3 ms for a trained token, 1 ms for an evaluated one."""
 
-    def clock() -> float:
-        nonlocal now
-        now += 0.25
-        return now
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(time, "perf_counter", lambda: self.now)
+        self._slow(monkeypatch, loop.Trainer, "_forward_backward_", lambda found: 3e-3 * found[2])
+        self._slow(monkeypatch, loop, "evaluate", lambda found: 1e-3 * found.num_tokens)
+        self._slow(monkeypatch, loop, "with_padding_loss", lambda found: 1e-3 * found.num_tokens)
 
-    monkeypatch.setattr(time, "perf_counter", clock)
-    config = config_of(
-        text,
-        {
-            **SMALL,
-            "train.steps": None,
-            "train.minutes": 0.1,
-            "train.warmup_fraction": 0.5,
-            "train.final_lr_fraction": 0.0,
-        },
-    )
-    outcome = trainer_of(config, tmp_path / "run").fit()
-    assert (outcome.reason, outcome.state.step, outcome.state.seconds) == ("finished", 8, 6.0)
+    def _slow(
+        self, patch: pytest.MonkeyPatch, owner: Any, name: str, seconds: Callable[[Any], float]
+    ) -> None:
+        plain = getattr(owner, name)
+
+        def slow(*arguments: Any, **named: Any) -> Any:
+            found = plain(*arguments, **named)
+            self.now += seconds(found)
+            return found
+
+        patch.setattr(owner, name, slow)
+
+
+@pytest.mark.parametrize(("share", "num_evaluations"), [(0.01, 9), (0.03, 2), (0.1, 0), (0.6, 0)])
+def test_minutes_include_the_last_evaluation_and_bound_the_others(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float, num_evaluations: int
+) -> None:
+    """`share`: a pass over the validation text, of the budget; the last evaluation makes two."""
+    tokens = prepare(config_of(text)).val.num_tokens
+    seconds = 1e-3 * tokens / share
+    changes = {"train.steps": None, "train.minutes": seconds / 60, "train.final_lr_fraction": 0.0}
+    config = config_of(text, {**SMALL, **changes, "train.warmup_fraction": 0.5})
+    trainer = trainer_of(config, tmp_path / "run")
+    clock = Clock(monkeypatch)
+    trainer.side_work = SideWork(trainer.budget, lambda: 2 * tokens)
+    outcome = trainer.fit()
+    assert outcome.reason == "finished"
     assert state_of(tmp_path / "run")["state"]["finished"]
-    records = [r for r in trainer_records(tmp_path / "run") if r["kind"] == "train"]
-    peak = config.train.learning_rate
-    assert [records[step]["learning_rate"] for step in (0, 2, 4)] == pytest.approx([0.0, peak / 2, peak])
-    evaluations = [r["step"] for r in trainer_records(tmp_path / "run") if r["kind"] == "evaluation"]
-    assert evaluations == [2, 3, 4, 5, 6, 7, 8], "at the step behind each tenth of the time"
+    records = trainer_records(tmp_path / "run")
+    steps = [record for record in records if record["kind"] == "train"]
+    training = 3e-3 * steps[-1]["tokens"]
+    step = training / len(steps)
+    evaluations = [record["step"] for record in records if record["kind"] == "evaluation"]
+    assert len(evaluations) == num_evaluations
+    if share < 0.5:
+        assert clock.now == pytest.approx(seconds, abs=0.05 * seconds + step)
+        assert clock.now - training <= max(0.15, 0.05 + 2 * share) * seconds
+    else:  # the last evaluation is longer than the run: half of the time is for training
+        assert training == pytest.approx(seconds / 2, abs=0.05 * seconds + step)
+        return
+    rates = [record["learning_rate"] for record in steps]
+    assert rates[0] == 0.0
+    assert max(rates) > 0.7 * config.train.learning_rate
+    assert rates[-1] < 0.7 * max(rates), "the schedule ends with training"
+
+
+def test_settings_ask_for_evaluations_whatever_they_cost(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes = {"train.steps": None, "train.minutes": 0.2, "train.eval_every": 4}
+    trainer = trainer_of(config_of(text, {**SMALL, **changes}), tmp_path / "run")
+    Clock(monkeypatch)
+    trainer.fit()
+    found = [record["step"] for record in trainer_records(tmp_path / "run") if record["kind"] == "evaluation"]
+    assert found[:2] == [4, 8]
 
 
 def trainer_records(run: Path) -> list[dict[str, float]]:

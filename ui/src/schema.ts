@@ -114,7 +114,12 @@ export interface Galaxy {
   layer: number;
   /** Lexicon, Mind's Eye, Storyteller: the first, middle and last layer. */
   name: string | null;
+  /** E here: the experts that are shown. */
   num_experts: number;
+  /** Their numbers where they are a sample of a large pool, ascending; empty: all are shown. */
+  experts: number[];
+  /** The size of that pool. */
+  pool: number | null;
   steps: number[];
   maps: KeyMap[];
   /** Map methods that are missing here. */

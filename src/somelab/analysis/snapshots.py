@@ -36,9 +36,14 @@ class LayerHistory:
     mass_FE: NDArray[np.float32]
     born_FE: NDArray[np.int32]
     """Step at which each key was last respawned; -1 if never."""
+    expert_E: NDArray[np.int32] | None = None
+    """The experts of a large pool whose keys were kept; None: all."""
+    pool: int | None = None
+    """The number of experts in that pool."""
 
     @property
     def num_experts(self) -> int:
+        """Experts that are shown."""
         return self.keys_FED.shape[1]
 
 
@@ -88,13 +93,30 @@ def _layer(frames: dict[int, dict[str, NDArray[Any]]], layer: int) -> LayerHisto
     def over_time(name: str, dtype: Any) -> NDArray[Any]:
         return np.stack([frame[f"{layer}.{name}"] for frame in frames.values()]).astype(dtype)
 
+    expert_E, pool = _sample(frames, layer)
     return LayerHistory(
         list(frames),
         over_time("keys", FLOAT),
         over_time("usage", FLOAT),
         over_time("mass", FLOAT),
         over_time("born", np.int32),
+        expert_E,
+        pool,
     )
+
+
+def _sample(
+    frames: dict[int, dict[str, NDArray[Any]]], layer: int
+) -> tuple[NDArray[np.int32] | None, int | None]:
+    """The experts that were kept, and of how many; the same in all snapshots."""
+    name = f"{layer}.experts"
+    if not any(name in frame for frame in frames.values()):
+        return None, None
+    expert_FE = np.stack([frame[name] for frame in frames.values()]).astype(np.int32)
+    pools = {int(frame[f"{layer}.pool"].reshape(-1)[0]) for frame in frames.values()}
+    if len(pools) > 1 or (expert_FE != expert_FE[0]).any() or expert_FE.max() >= min(pools):
+        raise ValueError("they hold different experts")
+    return expert_FE[0], pools.pop()
 
 
 def _first_line(error: Exception) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import model_validator
 
-from somelab.config.base import Decay, Fraction, Group, Positive, Rate, refuse
+from somelab.config.base import Decay, Fraction, Group, Positive, Rate, Size, refuse
 
 WIDEST = 1024
+FLAT_UP_TO = 16384
+"""Experts up to which `keys = auto` compares every key."""
 
 
 class RouterConfig(Group):
@@ -22,6 +25,13 @@ class RouterConfig(Group):
     both."""
     dropout: Decay = 0.0
     """Dropout on the query network's hidden layer (mlp) or output (linear), in training."""
+    keys: Literal["auto", "flat", "product"] = "auto"
+    """flat: every expert has a key of its own, and a query is compared with all of them. product: an expert's
+    key is a pair of sub-keys, one of sqrt(E) for each half of the query; the K nearest pairs are found
+    exactly with 2 sqrt(E) comparisons, and the rules move sub-keys. auto: product above 16,384 experts."""
+    key_dim: Size | None = None
+    """Width of the keys: a trained matrix maps the query to it, after the query network. Narrow keys make the
+    search and the rules cheaper. None: d_model."""
     scoring: Literal["cosine", "dot"] = "cosine"
     """cosine: the query has length 1; dot: it is used raw. Keys keep their own length in both, so decayed
     keys score low."""
@@ -51,6 +61,39 @@ class RouterConfig(Group):
     balance_loss: Rate = 0.0
     """Coefficient of the classic load-balancing loss E * sum(load share * mean probability). For moe, 0.01 is
     usual."""
+
+    def has_product_keys(self, num_experts: int) -> bool:
+        """Whether the keys of a pool of this size are pairs of sub-keys."""
+        return self.keys == "product" or (self.keys == "auto" and num_experts > FLAT_UP_TO)
+
+    def key_problem(self, num_experts: int, d_model: int) -> tuple[str, object, str, str] | None:
+        """Field, value, problem and remedy if a pool of this size and width cannot have these keys."""
+        if not self.has_product_keys(num_experts):
+            if self.balance_loss and num_experts > FLAT_UP_TO:
+                problem = f"needs the scores of all {num_experts:,} experts for every token"
+                return (
+                    "router.balance_loss",
+                    self.balance_loss,
+                    problem,
+                    "set it to 0, or router.keys to product",
+                )
+            return None
+        root = math.isqrt(num_experts)
+        if root * root != num_experts:
+            why = "" if self.keys == "product" else f" (router.keys = auto above {FLAT_UP_TO:,} experts)"
+            remedy = f"choose {root**2:,} or {(root + 1) ** 2:,}, or set router.keys to flat"
+            return (
+                "experts.num_experts",
+                num_experts,
+                f"is not a square, which product keys need{why}",
+                remedy,
+            )
+        width = self.key_dim or d_model
+        if width % 2:
+            problem = "has no two halves, which product keys need"
+            remedy = "choose an even width, or set router.keys to flat"
+            return "router.key_dim" if self.key_dim else "model.d_model", width, problem, remedy
+        return None
 
     @model_validator(mode="after")
     def _possible(self) -> RouterConfig:

@@ -20,7 +20,7 @@ class TrainConfig(Group):
     steps: Count | None = None
     """Optimizer steps."""
     minutes: Positive | None = None
-    """Time budget; the schedule follows the clock."""
+    """Time budget, the last evaluation included; the schedule follows the clock."""
     learning_rate: Positive = 6e-4
     """Peak learning rate of AdamW."""
     warmup_fraction: Fraction = 0.04
@@ -44,14 +44,15 @@ class TrainConfig(Group):
     recompute: bool = False
     """Recompute activations in backward instead of keeping them: less memory, about a third more time."""
     eval_every: Count | None = None
-    """Steps between evaluations. None: ten in a run."""
+    """Steps between evaluations. None: ten in a run, or fewer in a short time budget: with samples and
+    snapshots they take at most 15 % of it."""
     eval_tokens: Count | None = 16384
     """Validation tokens per evaluation during training; the last one uses all. None: always all."""
     checkpoint_every: Count | None = None
     """Steps between checkpoints. None: every two minutes. One is written at each evaluation and at the end,
     too."""
     snapshot_every: Count | None = None
-    """Steps between key snapshots. None: fifty in a run."""
+    """Steps between key snapshots. None: fifty in a run, or fewer in a short time budget."""
     seed: Whole = 0
     """The random seed of a run."""
 

@@ -78,6 +78,9 @@ class Config(Group):
                 f"nothing would train the query network of router.kind = {self.router.kind}",
                 "set experts.reads to query, so that the experts' outputs train it, or router.kind to none",
             )
+        problem = self.router.key_problem(self.experts.num_experts, self.model.d_model)
+        if problem is not None and self.model.feed_forward == "some":
+            refuse(*problem)
         if self.data.padding_in_loss and self.data.layout != "pad":
             refuse(
                 "data.padding_in_loss",

@@ -9,6 +9,8 @@ from typing import NamedTuple
 FUSED_CROWDING = 0.95
 DEAD_SHARE = 0.5
 UNIFORM_GATES = 0.999
+LEAST_SELECTIONS = 4
+"""Per expert: with fewer, many experts are unused and few sets occur even if routing is uniform."""
 
 
 class Finding(NamedTuple):
@@ -19,8 +21,11 @@ class Finding(NamedTuple):
     sentence: str
 
 
-def findings(layer: int, measures: dict[str, float], *, num_experts: int, top_k: int) -> list[Finding]:
-    """The failures of a layer, by the measures that are given (missing ones are skipped).
+def findings(
+    layer: int, measures: dict[str, float], *, num_experts: int, top_k: int, num_tokens: int | None = None
+) -> list[Finding]:
+    """The failures of a layer, by the measures that are given (missing ones are skipped). `num_tokens`: how
+    many were routed for these measures; None: enough for the size of the pool.
 
     Router collapse shows in the entropy of usage. Key fusion does not: E experts act as E/K while each of
     them is used, so it is detected by crowding and by the number of distinct K-sets."""
@@ -35,7 +40,8 @@ def findings(layer: int, measures: dict[str, float], *, num_experts: int, top_k:
             "router collapse",
             f"router collapse: {num_experts} experts act as {effective:.1f}, with {top_k} per token",
         )
-    if measures.get("dead_share", 0.0) > DEAD_SHARE:
+    enough = num_tokens is None or num_tokens * top_k >= LEAST_SELECTIONS * num_experts
+    if enough and measures.get("dead_share", 0.0) > DEAD_SHARE:
         add("dead experts", f"{measures['dead_share']:.0%} of the experts were never selected")
     if top_k > 1 and measures.get("crowding", 0.0) > FUSED_CROWDING:
         sentence = (
@@ -44,7 +50,7 @@ def findings(layer: int, measures: dict[str, float], *, num_experts: int, top_k:
         )
         add("key fusion", sentence)
     sets = measures.get("num_combinations")
-    if sets is not None and 1 < top_k < num_experts and sets <= num_experts / top_k:
+    if enough and sets is not None and 1 < top_k < num_experts and sets <= num_experts / top_k:
         add("few combinations", f"only {sets:.0f} distinct sets of {top_k} experts are in use")
     entropy = measures.get("gate_entropy")
     if entropy is not None and top_k > 1 and entropy > UNIFORM_GATES * math.log(top_k):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,8 @@ from torch.nn import functional as F
 
 from somelab.core.fp32 import device_only
 from somelab.core.gravity import ORDER, KeyState, Moment, Rule, apply_rules, extra_names
+from somelab.core.measures import crowding
+from somelab.core.search import SubKeys
 from somelab.core.seeding import generator
 from somelab.core.statistics import RoutingStatistics
 from somelab.errors import ConfigError, nearest
@@ -39,7 +41,16 @@ class GravityReport:
     """Mean distance that a key moved, respawned keys left out."""
     max_drift: float
     reborn: tuple[int, ...]
-    """Experts whose keys were respawned in this step."""
+    """Experts whose keys were respawned in this step; of product keys, the sub-keys, the first half's
+    first."""
+
+
+class Addresses(NamedTuple):
+    """The keys, the offset of the selection, and what is subtracted from queries."""
+
+    keys: Tensor | SubKeys
+    load_bias: Tensor
+    query_mean_D: Tensor
 
 
 class KeyStore(nn.Module):
@@ -114,6 +125,39 @@ class KeyStore(nn.Module):
     def routing_keys_ED(self) -> Tensor:
         """The keys that queries are compared with."""
         return self.average_ED if self.config.key_ema else self.keys_ED
+
+    @property
+    def num_experts(self) -> int:
+        return self.keys_ED.shape[0]
+
+    @property
+    def width(self) -> int:
+        """D: the width of a key."""
+        return self.keys_ED.shape[1]
+
+    def stores(self) -> list[KeyStore]:
+        """The stores whose keys the rules move: this one."""
+        return [self]
+
+    def addresses(self) -> Addresses:
+        """What the router compares queries with."""
+        return Addresses(self.routing_keys_ED, self.load_bias_E, self.query_mean_D)
+
+    def keys_of(self, experts_X: Tensor) -> Tensor:
+        """[X, D] the keys of some experts."""
+        return self.keys_ED.detach()[experts_X]
+
+    def born_of(self, experts_X: Tensor) -> Tensor:
+        """[X] the step at which the keys of some experts were last respawned; -1 if never."""
+        return self.born_E[experts_X]
+
+    def key_lengths(self) -> Tensor:
+        """[E] the lengths of the keys that queries are compared with."""
+        return self.routing_keys_ED.detach().norm(dim=1)
+
+    def crowding(self, top_k: int) -> float:
+        """Mean cosine of each key to its K-1 nearest."""
+        return crowding(self.routing_keys_ED.detach(), top_k)
 
     @property
     def is_due(self) -> bool:

@@ -19,10 +19,12 @@ from somelab.core.experts import build_experts
 from somelab.core.gravity import Rule, by_depth
 from somelab.core.gravity.credit import merits
 from somelab.core.keystore import GravityReport, KeyStore
+from somelab.core.product import ProductKeyStore, ProductStatistics
 from somelab.core.router import Router, Routing, detached
 from somelab.core.seeded import seeded_linear
 from somelab.core.seeding import generator
 from somelab.core.statistics import RoutingStatistics, all_reduce_
+from somelab.errors import ConfigError
 
 if TYPE_CHECKING:
     from somelab.config import ExpertsConfig, GravityConfig, RouterConfig
@@ -89,11 +91,16 @@ class SomeLayer(nn.Module):
         self.experts = build_experts(d_model, experts, seed=seed, layer=layer)
         self.router = Router(d_model, experts.top_k, router, seed=seed, layer=layer, bias=bias)
         place: dict[str, Any] = {"seed": seed, "layer": layer, "order": order}
-        num_experts = experts.num_experts
-        self.keystore = KeyStore(num_experts, d_model, gravity, num_layers=num_layers, **place)
-        self.statistics = RoutingStatistics(
-            num_experts, d_model, gravity, moving=moving, centre=router.centre_queries, **place
+        if problem := router.key_problem(experts.num_experts, d_model):
+            raise ConfigError(*problem)
+        self.d_model = d_model
+        pool = (experts.num_experts, router.key_dim or d_model, gravity)
+        product = router.has_product_keys(experts.num_experts)
+        make_store, make_statistics = (
+            (ProductKeyStore, ProductStatistics) if product else (KeyStore, RoutingStatistics)
         )
+        self.keystore = make_store(*pool, num_layers=num_layers, **place)
+        self.statistics = make_statistics(*pool, moving=moving, centre=router.centre_queries, **place)
         gain = torch.full((), experts.output_gain)
         self.output_gain = nn.Parameter(gain) if experts.train_output_gain else experts.output_gain
         self.reads_query = experts.reads == "query"
@@ -140,14 +147,7 @@ class SomeLayer(nn.Module):
         x_TD = x.reshape(-1, x.shape[-1])
         counted_T = None if counted is None else counted.reshape(-1)
         store = self.keystore
-        routing = self.router(
-            x_TD,
-            store.routing_keys_ED,
-            store.load_bias_E,
-            store.query_mean_D,
-            counted_T=counted_T,
-            previous_TD=previous_query,
-        )
+        routing = self.router(x_TD, *store.addresses(), counted_T=counted_T, previous_TD=previous_query)
         input_TD = self._expert_input(x_TD, routing)
         collecting = self._collecting()
         credits_ = collecting and self.statistics.wants_credit
@@ -197,7 +197,8 @@ class SomeLayer(nn.Module):
 
     @property
     def keys(self) -> Tensor:
-        """[E, D] the keys that queries are compared with."""
+        """[E, D] the keys that queries are compared with; product keys are made anew, so that a million of
+        them take gigabytes."""
         return self.keystore.routing_keys_ED.detach()
 
     @property
@@ -281,7 +282,7 @@ class SomeLayer(nn.Module):
         Over several ranks, sum the statistics first: `somelab.core.statistics.all_reduce_`."""
         self.is_driven = True
         self._warn_if_no_credit()
-        report = self.keystore.apply_(self.statistics)
+        report = _applied(self.keystore, self.statistics)
         self.statistics.zero_()
         self._passed, self._credited = None, False
         return report
@@ -309,8 +310,18 @@ def apply_gravity_(
     """Move the keys of all layers, after backward, once per optimizer step. One collective sums the
     statistics of all ranks."""
     if any(layer.keystore.is_due for layer in layers) and dist.is_available() and dist.is_initialized():
-        all_reduce_([layer.statistics for layer in layers], group)
+        all_reduce_([part for layer in layers for part in layer.statistics.parts()], group)
     return [layer.apply_gravity_() for layer in layers]
+
+
+def _applied(
+    store: KeyStore | ProductKeyStore, seen: RoutingStatistics | ProductStatistics
+) -> GravityReport | None:
+    if isinstance(store, ProductKeyStore):
+        assert isinstance(seen, ProductStatistics)
+        return store.apply_(seen)
+    assert isinstance(seen, RoutingStatistics)
+    return store.apply_(seen)
 
 
 class _WithLoss(torch.autograd.Function):

@@ -11,6 +11,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+ALL_CROWDING_UP_TO = 16384
+CROWDING_SAMPLE = 1024
+GOLDEN = (math.sqrt(5) - 1) / 2
+
 
 def gini(use_E: Tensor) -> float:
     """Inequality of usage: sum((2i - E - 1) c_(i)) / (E sum c) on ascending c. 0: all equal; near 1: one
@@ -55,10 +59,9 @@ def combinations(indices_TK: Tensor, num_experts: int) -> tuple[Tensor, Tensor]:
     """The distinct K-sets that tokens used, in a code that can be merged over batches, and how often each.
 
     A set is coded by the sum of its members' hashes, which is the same for any order of the K."""
-    member_E = torch.arange(num_experts, device=indices_TK.device)
-    hashed_E = (member_E + 1) * -7046029254386353131
-    hashed_E = (hashed_E ^ (hashed_E >> 29)) * -4658895280553007687
-    codes, counts = (hashed_E ^ (hashed_E >> 32))[indices_TK].sum(dim=1).unique(return_counts=True)
+    hashed_TK = (indices_TK.long() + 1) * -7046029254386353131
+    hashed_TK = (hashed_TK ^ (hashed_TK >> 29)) * -4658895280553007687
+    codes, counts = (hashed_TK ^ (hashed_TK >> 32)).sum(dim=1).unique(return_counts=True)
     return codes, counts
 
 
@@ -68,14 +71,30 @@ def combination_entropy_bits(counts: Tensor) -> float:
     return entropy_bits(counts)
 
 
+def spread(number: int, most: int) -> Tensor:
+    """All of 0 to number - 1, or `most` of them, ascending: evenly spread, but in no regular steps, which
+    might fall on few columns of a product.
+
+    Multiples of the golden ratio, of which any few are well apart; `number` is at least four times `most`."""
+    if number <= most:
+        return torch.arange(number)
+    return ((torch.arange(most, dtype=torch.float64) * GOLDEN).frac() * number).long().sort().values
+
+
 def crowding(keys_ED: Tensor, top_k: int) -> float:
-    """Mean cosine of each key to its K-1 nearest. Near 1: keys have fused, and E experts act as E/K."""
+    """Mean cosine of each key to its K-1 nearest. Near 1: keys have fused, and E experts act as E/K.
+
+    Of more than 16,384 keys, a sample of 1,024 is compared with all others."""
     neighbours = min(top_k - 1, keys_ED.shape[0] - 1)
     if neighbours < 1:
         return 0.0
     unit_ED = F.normalize(keys_ED.float(), dim=1)
+    sample_ED = unit_ED
+    if len(unit_ED) > ALL_CROWDING_UP_TO:
+        sample_ED = unit_ED[spread(len(unit_ED), CROWDING_SAMPLE).to(unit_ED.device)]
+    size = 1024 if len(unit_ED) <= ALL_CROWDING_UP_TO else 64  # never allocate E x E for large pools
     total = 0.0
-    for block in unit_ED.split(1024):  # never allocate E x E for large pools
+    for block in sample_ED.split(size):
         nearest_first = (block @ unit_ED.T).topk(neighbours + 1, dim=1).values
         total += float(nearest_first[:, 1:].mean(dim=1).sum())
-    return total / keys_ED.shape[0]
+    return total / len(sample_ED)

@@ -25,8 +25,11 @@ class PairList(NamedTuple):
 class PairCounts:
     """Counts of pairs over one optimizer step."""
 
-    def __init__(self, num_experts: int, *, sparse: bool, device: torch.device | None = None) -> None:
-        self.num_experts, self.sparse = num_experts, sparse
+    def __init__(
+        self, num_experts: int, *, sparse: bool, repeats: bool = False, device: torch.device | None = None
+    ) -> None:
+        """`repeats`: whether a token's K indices may be equal; such pairs are not counted."""
+        self.num_experts, self.sparse, self.repeats = num_experts, sparse, repeats
         shape = (0,) if sparse else (num_experts, num_experts)
         self.count = torch.zeros(shape, device=device)
         self.code_P = torch.zeros(0, dtype=torch.int64, device=device)  # first * E + second; sparse form only
@@ -40,6 +43,8 @@ class PairCounts:
         weight = (
             torch.ones_like(a, dtype=torch.float32) if weight_T is None else weight_T[:, None].expand(a.shape)
         )
+        if self.repeats:
+            weight = weight * (a != b)
         # Half of the work: count a pair once, smaller index first, and mirror it afterwards.
         code = (torch.minimum(a, b) * self.num_experts + torch.maximum(a, b)).reshape(-1)
         if self.sparse:

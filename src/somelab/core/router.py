@@ -1,11 +1,13 @@
 """How a token selects its experts: query network, scores against the keys, top-k, gates.
 
 The router does not modify the keys. Scores are always fp32, so that keys a thousandth apart remain
-distinguishable. Shape letters: T tokens, D model width, E experts, K experts per token."""
+distinguishable. Shape letters: T tokens, D width of model or key, E experts, K experts per token."""
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from somelab.core.measures import gate_entropy
+from somelab.core.search import SubKeys, halves_of, search
 from somelab.core.seeded import seeded_linear
 from somelab.core.seeding import generator
 
@@ -31,15 +34,22 @@ class Routing(NamedTuple):
     queries_TD: Tensor
     """The queries as they were compared with the keys, fp32; used by attraction."""
     raw_queries_TD: Tensor
-    """The queries before centring and normalisation: used by the running mean and the next layer's
+    """The output of the query network: used by experts that read the query, and by the next layer's
     grounding."""
     aux_loss: Tensor
     """Entropy band and balancing loss, weighted; 0 if both are off."""
+    projected_TD: Tensor | None = None
+    """The raw queries in the width of the keys, where that is another one (`key_dim`)."""
+
+    @property
+    def uncentred_TD(self) -> Tensor:
+        """The queries before centring and normalisation, in the width of the keys: for the running mean."""
+        return self.raw_queries_TD if self.projected_TD is None else self.projected_TD
 
 
 def detached(routing: Routing) -> Routing:
     """The same detached from the graph, so that it can be kept after backward."""
-    return Routing(*(part.detach() for part in routing))
+    return Routing(**{name: part.detach() for name, part in routing._asdict().items() if part is not None})
 
 
 class Router(nn.Module):
@@ -57,6 +67,13 @@ class Router(nn.Module):
         rng = generator(seed, "router", layer)
         self.linears = nn.ModuleList(seeded_linear(i, o, bias=bias, rng=rng) for i, o in pairwise(widths))
         self.dropout = nn.Dropout(config.dropout)
+        self.projection = (
+            None
+            if config.key_dim is None
+            else seeded_linear(d_model, config.key_dim, bias=False, rng=generator(seed, "key_dim", layer))
+        )
+        if self.projection is not None and not config.gradient:
+            self.projection.requires_grad_(False)  # nothing would train it: a random projection
         start = torch.tensor(math.log(config.temperature))
         self.log_temperature = nn.Parameter(start) if config.learnable_temperature else None
 
@@ -81,34 +98,43 @@ class Router(nn.Module):
     def forward(
         self,
         x_TD: Tensor,
-        keys_ED: Tensor,
-        load_bias_E: Tensor,
+        keys: Tensor | SubKeys,
+        load_bias: Tensor,
         query_mean_D: Tensor,
         *,
         counted_T: Tensor | None = None,
         previous_TD: Tensor | None = None,
     ) -> Routing:
-        """Select experts and compute gates. `load_bias_E` shifts the selection, never the gates; losses count
-        `counted_T` only."""
-        raw_TD = self._raw_queries(x_TD, previous_TD)
+        """Select experts and compute gates. `load_bias`, per expert or per sub-key, shifts the selection,
+        never the gates; losses count `counted_T` only.
+
+        With product keys both halves of a query have length 1 (cosine), and the score of an expert is the
+        mean of their two cosines."""
+        raw_TD, projected_TD = self._raw_queries(x_TD, previous_TD)
+        uncentred_TD = raw_TD if projected_TD is None else projected_TD
+        product, cosine = isinstance(keys, SubKeys), self.config.scoring == "cosine"
         with torch.autocast(raw_TD.device.type, enabled=False):
-            query_TD = raw_TD.float() if self.config.gradient else raw_TD.detach().float()
+            query_TD = uncentred_TD.float() if self.config.gradient else uncentred_TD.detach().float()
             if self.config.centre_queries:
                 query_TD = query_TD - query_mean_D
-            if self.config.scoring == "cosine":
+            if cosine and product:
+                query_TD = torch.cat([F.normalize(half_TH, dim=1) for half_TH in halves_of(query_TD)], dim=1)
+            elif cosine:
                 query_TD = F.normalize(query_TD, dim=1)
-            scores_TE = query_TD @ keys_ED.T
-            indices_TK = (scores_TE.detach() + load_bias_E).topk(self.num_active, dim=1).indices
-            gates_TK = self._gates(scores_TE.gather(1, indices_TK))
-            aux_loss = self._aux_loss(scores_TE, indices_TK, gates_TK, counted_T)
-        return Routing(indices_TK, gates_TK, query_TD, raw_TD, aux_loss)
+            balances = self.training and bool(self.config.balance_loss)
+            found = search(query_TD, keys, load_bias, self.num_active, tables=balances)
+            scale = 0.5 if cosine and product else 1.0
+            gates_TK = self._gates(scale * found.scores_TK if product else found.scores_TK)
+            tables = [(scale * scores if product else scores, indices) for scores, indices in found.tables]
+            aux_loss = self._aux_loss(tables, gates_TK, counted_T)
+        return Routing(found.indices_TK, gates_TK, query_TD, raw_TD, aux_loss, projected_TD)
 
-    def _raw_queries(self, x_TD: Tensor, previous_TD: Tensor | None) -> Tensor:
-        """The query network in the configured precision."""
-        if self.config.precision == "model":
-            return self.query(x_TD, previous_TD)
-        with torch.autocast(x_TD.device.type, enabled=False):
-            return self.query(x_TD.float(), previous_TD)
+    def _raw_queries(self, x_TD: Tensor, previous_TD: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """The query network in the configured precision, and its projection to the width of the keys."""
+        exact = self.config.precision == "fp32"
+        with torch.autocast(x_TD.device.type, enabled=False) if exact else contextlib.nullcontext():
+            raw_TD = self.query(x_TD.float() if exact else x_TD, previous_TD)
+            return raw_TD, None if self.projection is None else _linear(raw_TD, self.projection)
 
     def _gates(self, chosen_TK: Tensor) -> Tensor:
         scaled_TK = chosen_TK / self.temperature()
@@ -117,13 +143,15 @@ class Router(nn.Module):
         return scaled_TK.softmax(dim=1)
 
     def _aux_loss(
-        self, scores_TE: Tensor, indices_TK: Tensor, gates_TK: Tensor, counted_T: Tensor | None
+        self, tables: Sequence[tuple[Tensor, Tensor]], gates_TK: Tensor, counted_T: Tensor | None
     ) -> Tensor:
+        """`tables`: scores of all keys and which were selected, or one such pair for each half of the
+        query."""
         band, balance = self.config.entropy_band, self.config.balance_loss
-        loss = scores_TE.new_zeros(())
+        loss = gates_TK.new_zeros(())
         if not self.training or (band is None and not balance):
             return loss
-        weight_T = torch.ones_like(scores_TE[:, 0]) if counted_T is None else counted_T.to(scores_TE.dtype)
+        weight_T = torch.ones_like(gates_TK[:, 0]) if counted_T is None else counted_T.to(gates_TK.dtype)
         weight_T = weight_T / weight_T.sum().clamp(min=1)
         # One gate has no entropy, so the band waits until the top-k warm-up is over.
         if band is not None and self.num_active == self.top_k:
@@ -131,7 +159,9 @@ class Router(nn.Module):
             outside = (band[0] - entropy).clamp(min=0) + (entropy - band[1]).clamp(min=0)
             loss = loss + self.config.entropy_band_weight * outside.square()
         if balance:
-            loss = loss + balance * balancing_loss(scores_TE / self.temperature(), indices_TK, weight_T)
+            for scores_TE, indices_TK in tables:
+                logits_TE = scores_TE / self.temperature()
+                loss = loss + balance / len(tables) * balancing_loss(logits_TE, indices_TK, weight_T)
         return loss
 
 

@@ -71,9 +71,10 @@ class RoutingStatistics(nn.Module):
         seed: int = 0,
         layer: int = 0,
         order: Sequence[Rule] | None = None,
+        repeats: bool = False,
     ) -> None:
         """`moving`: whether keys move in this layer; `centre`: whether its router centres queries; `order`:
-        the rules."""
+        the rules; `repeats`: whether a token may select the same key several times, as with sub-keys."""
         super().__init__()
         self.config, self.seed, self.layer, self.centre = config, seed, layer, centre
         parts = parts_read(ORDER if order is None else order, Setup(config, centre), moving=moving)
@@ -95,8 +96,12 @@ class RoutingStatistics(nn.Module):
         self._add_buffer("credit_noise_E", num_experts if self.wants_credit_noise else 0)
         self.kept = KeptQueries(num_experts, d_model)
         sparse = config.pairs == "sparse" or (config.pairs == "auto" and num_experts > DENSE_UP_TO)
-        self.pairs = PairCounts(num_experts if self.wants_pairs else 0, sparse=sparse)
+        self.pairs = PairCounts(num_experts if self.wants_pairs else 0, sparse=sparse, repeats=repeats)
         self._is_empty = self.count_E.is_meta
+
+    def parts(self) -> list[RoutingStatistics]:
+        """Everything that is summed over ranks: this."""
+        return [self]
 
     @property
     def lists_pairs(self) -> bool:
@@ -147,7 +152,7 @@ class RoutingStatistics(nn.Module):
         self.mass_E.index_add_(0, flat, gates_TK.reshape(-1))
         self.num_tokens.add_(indices_TK.shape[0] if weight_T is None else weight_T.sum())
         if self.wants_raw_queries:
-            raw_TD = routing.raw_queries_TD.detach().float()
+            raw_TD = routing.uncentred_TD.detach().float()
             self.raw_query_sum_D.add_(raw_TD.sum(dim=0) if weight_T is None else weight_T @ raw_TD)
         if self.wants_queries:
             self._add_queries_(routing, ones_TK, gates_TK, weighted=weight_T is not None)

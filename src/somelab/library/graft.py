@@ -74,7 +74,7 @@ def _width(name: str, module: nn.Module) -> int:
         if type(part).__name__ == "Conv1D" and isinstance(weight := getattr(part, "weight", None), Tensor):
             return weight.shape[0]  # Hugging Face's linear map with its weight transposed, as in GPT-2
         if isinstance(part, SomeLayer):
-            return part.keystore.keys_ED.shape[1]
+            return part.d_model
     problem = f"{type(module).__name__} has no linear map that gives its width"
     raise ConfigError("where", name, problem, "give d_model, the last size of the tensor that it takes")
 

@@ -62,13 +62,16 @@ def count_flops(config: Config, model: Decoder) -> int:
     - every linear layer once: attention's four D*D, the query network, the dense block or the learned router;
     - attention: scores and mixture over a mean causal length of T/2 at the trained length T, D*T/2 each per
       layer;
-    - router scores: E*D per SoME layer;
+    - router scores: E*D per SoME layer, D the width of the keys; product keys: sqrt(E)*D;
     - experts: `num_products` of their family, for dense ones K * 2*D*F per pool;
     - the head: V*D. The embedding lookup counts as 0."""
     shape = config.model
     linears = sum(module.weight.numel() for module in model.modules() if isinstance(module, nn.Linear))
     attention = shape.num_layers * shape.d_model * shape.seq_len
-    scores = len(model.some_layers()) * config.experts.num_experts * shape.d_model
+    scores = sum(
+        sum(store.num_experts * store.width for store in layer.keystore.stores())
+        for layer in model.some_layers()
+    )
     experts = sum(pool.num_products() for pool in _pools(model))
     return 2 * (linears + attention + scores + experts + shape.vocab_size * shape.d_model)
 

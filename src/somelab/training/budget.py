@@ -10,10 +10,12 @@ from somelab.config import TrainConfig
 
 @dataclass(frozen=True)
 class Budget:
-    """One of the two is set."""
+    """One of steps and seconds is set."""
 
     steps: int | None = None
     seconds: float | None = None
+    reserve: float = 0.0
+    """Seconds at the end of a time budget in which nothing is trained."""
 
     @classmethod
     def of(cls, config: TrainConfig, batches_per_epoch: int) -> Budget:
@@ -29,7 +31,7 @@ class Budget:
         if self.steps is not None:
             return min(1.0, step / self.steps)
         assert self.seconds is not None
-        return min(1.0, seconds / self.seconds)
+        return min(1.0, seconds / (self.seconds - self.reserve))
 
     def num_steps(self, step: int, seconds: float) -> int:
         """Steps of the whole run: known, or extrapolated from the clock."""
@@ -42,7 +44,7 @@ class Budget:
         if self.steps is not None:
             return step >= self.steps
         assert self.seconds is not None
-        return seconds >= self.seconds
+        return seconds >= self.seconds - self.reserve
 
 
 class Cadence:

@@ -53,8 +53,7 @@ class RoutingTally:
 
     def __init__(self, layer: SomeLayer) -> None:
         self.layer = layer
-        num_experts = layer.keystore.keys_ED.shape[0]
-        device = layer.keystore.keys_ED.device
+        num_experts, device = layer.keystore.num_experts, layer.keystore.usage_E.device
         self.count_E, self.mass_E = (
             torch.zeros(num_experts, device=device),
             torch.zeros(num_experts, device=device),
@@ -118,7 +117,7 @@ def evaluate(
         num_tokens=num_tokens,
         num_bytes=num_bytes,
         layers=layers,
-        findings=[found.sentence for found in judge(model, layers)],
+        findings=[found.sentence for found in judge(model, layers, num_tokens)],
     )
 
 
@@ -165,13 +164,15 @@ def in_layout(config: Config, layout: str) -> Config:
     )
 
 
-def judge(model: Decoder, layers: list[dict[str, float]]) -> list[Finding]:
-    """Which layers have collapsed, and how."""
+def judge(model: Decoder, layers: list[dict[str, float]], num_tokens: int | None = None) -> list[Finding]:
+    """Which layers have collapsed, and how, by the routing of that many tokens (None: of enough)."""
     experts = model.config.experts
     return [
         finding
         for number, layer in enumerate(layers)
-        for finding in findings(number, layer, num_experts=experts.num_experts, top_k=experts.top_k)
+        for finding in findings(
+            number, layer, num_experts=experts.num_experts, top_k=experts.top_k, num_tokens=num_tokens
+        )
     ]
 
 

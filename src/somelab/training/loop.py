@@ -22,7 +22,7 @@ from somelab.core.dispatch import keep_loops_uncompiled_
 from somelab.core.gravity import Rule
 from somelab.core.seeding import derive
 from somelab.data.batch import Batch
-from somelab.data.batches import Loader
+from somelab.data.batches import EvaluationLoader, Loader
 from somelab.data.prepare import PreparedData
 from somelab.disk import atomic
 from somelab.model import Decoder
@@ -32,12 +32,13 @@ from somelab.runs.checkpoint import CheckpointError, RunState, Unsound
 from somelab.runs.state import name_of
 from somelab.training.budget import Budget, Cadence
 from somelab.training.callbacks import Callback, StepRecord
-from somelab.training.evaluate import Evaluation, evaluate, validation, with_padding_loss
+from somelab.training.evaluate import Evaluation, evaluate, in_layout, validation, with_padding_loss
 from somelab.training.machine.precision import autocast, resolve
 from somelab.training.machine.world import World
 from somelab.training.optimizer import build_optimizer, learning_rate, set_learning_rate_
 from somelab.training.padding import attended_documents
 from somelab.training.rules import order_of
+from somelab.training.side_work import SideWork
 from somelab.training.stopping import Diverged, StopRequest
 
 JOURNALS = ("metrics", "layers", "samples", "timing")
@@ -107,12 +108,14 @@ class Trainer:
         self.loader = Loader(data, config, rank=world.rank, world_size=world.size, device=world.device)
         self.micro_rows = micro_rows(config, world.size)
         self.budget = Budget.of(config.train, self.loader.num_batches_per_epoch)
+        self.side_work = SideWork(self.budget, self._final_tokens)
         self.evaluations = Cadence(config.train.eval_every, EVALUATIONS)
         self.state = RunState(loader=self.loader.state_dict())
         self.stop = StopRequest()
         self.journals = {name: run.journal(name) for name in JOURNALS} if world.is_first else {}
         self.first_loss: float | None = None
         self._batches: Iterator[Batch] | None = None
+        self._progress = 0.0
         self._warned: set[str] = set()
         self._compiled = False
         self._last_checkpoint = time.monotonic()
@@ -187,10 +190,11 @@ class Trainer:
         judged = self.budget.progress(self.state.step, self.state.seconds)
         while True:
             # The first rank's clock and any rank's stop request decide for all.
-            clock, stop_requested = self.world.sum(
-                self.state.seconds if self.world.is_first else 0.0, float(self.stop.requested)
+            mine = (
+                (self.state.seconds, self.side_work.allowing().reserve) if self.world.is_first else (0.0, 0.0)
             )
-            self.state.seconds = clock
+            clock, reserve, stop_requested = self.world.sum(*mine, float(self.stop.requested))
+            self.state.seconds, self.budget = clock, replace(self.budget, reserve=reserve)
             if self.budget.is_over(self.state.step, clock):
                 return "finished"
             if stop_requested:
@@ -199,7 +203,8 @@ class Trainer:
             record = self._step_()
             self._note_(record)
             over = self.budget.is_over(self.state.step, self.state.seconds)
-            if not over and self.evaluations.is_due(self.state.step, judged, record.progress):
+            due = self.evaluations.is_due(self.state.step, judged, record.progress)
+            if not over and due and self._affords_evaluation():
                 self.evaluate_(final=False)
                 self._save_()
             elif self._checkpoint_due():
@@ -207,6 +212,20 @@ class Trainer:
             judged = record.progress
             # Evaluations and checkpoints count towards the time budget.
             self.state.seconds = clock + time.perf_counter() - started
+
+    def _affords_evaluation(self) -> bool:
+        """An evaluation that the settings ask for is always made."""
+        config = self.config.train
+        num_tokens = min(config.eval_tokens or self.data.val.num_tokens, self.data.val.num_tokens)
+        return config.eval_every is not None or self.side_work.affords("evaluation", num_tokens)
+
+    def _final_tokens(self) -> int:
+        """Positions of the last evaluation: the validation text packed, then padded."""
+        sequences = sum(
+            EvaluationLoader(self.data, in_layout(self.config, layout)).num_sequences
+            for layout in ("pack", "pad")
+        )
+        return sequences * self.config.model.seq_len
 
     def _step_(self) -> StepRecord:
         started = time.perf_counter()
@@ -224,6 +243,7 @@ class Trainer:
         self.optimizer.zero_grad(set_to_none=True)
         reports = self.model.apply_gravity_()
         seconds = time.perf_counter() - started
+        self.side_work.trained_(seconds, num_tokens)
         self.state = replace(
             state,
             step=state.step + 1,
@@ -240,9 +260,14 @@ class Trainer:
             aux_loss=aux_loss,
             step_tokens=num_tokens,
             step_seconds=seconds,
-            progress=self.budget.progress(self.state.step, self.state.seconds),
+            progress=self._progressed(),
             reports=reports,
         )
+
+    def _progressed(self) -> float:
+        """Share of the run that is over; it never falls, though the estimate of the last evaluation may."""
+        self._progress = max(self._progress, self.budget.progress(self.state.step, self.state.seconds))
+        return self._progress
 
     def _forward_backward_(self) -> tuple[float, float, int]:
         """Nats, weighted routing loss and counted tokens of the global batch; gradients are stored in the
@@ -328,16 +353,10 @@ class Trainer:
 
         No barrier here: whether an evaluation is due may depend on each rank's clock, so ranks may
         disagree."""
-        evaluation: Evaluation | None = None
-        if self.world.is_first:
-            max_tokens = None if final else self.config.train.eval_tokens
-            evaluation = evaluate(
-                self.model, validation(self.data, self.config), dtype=self.dtype, max_tokens=max_tokens
-            )
-            if final:
-                evaluation = with_padding_loss(
-                    evaluation, self.model, self.data, self.config, dtype=self.dtype
-                )
+        if not self.world.is_first:
+            return None
+        with self.side_work.doing("evaluation"):
+            evaluation = self._measured(final=final)
             if not math.isfinite(evaluation.val_loss):
                 raise Diverged(f"validation loss {evaluation.val_loss} after step {self.state.step}")
             if self.state.best_val_loss is None or evaluation.val_loss < self.state.best_val_loss:
@@ -350,6 +369,17 @@ class Trainer:
                 callback.on_evaluation(self, evaluation, final=final)
         return evaluation
 
+    def _measured(self, *, final: bool) -> Evaluation:
+        started = time.perf_counter()
+        max_tokens = None if final else self.config.train.eval_tokens
+        evaluation = evaluate(
+            self.model, validation(self.data, self.config), dtype=self.dtype, max_tokens=max_tokens
+        )
+        self.side_work.evaluated_(time.perf_counter() - started, evaluation.num_tokens)
+        if final:
+            return with_padding_loss(evaluation, self.model, self.data, self.config, dtype=self.dtype)
+        return evaluation
+
     def _checkpoint_due(self) -> bool:
         every = self.config.train.checkpoint_every
         if every is not None:
@@ -357,7 +387,9 @@ class Trainer:
         return time.monotonic() - self._last_checkpoint > SECONDS_BETWEEN_CHECKPOINTS
 
     def _save_(self) -> None:
-        if self.world.is_first:
+        if not self.world.is_first:
+            return
+        with self.side_work.doing("checkpoint"):
             self.state.journals = {name: file.length() for name, file in self.journals.items()}
             try:
                 checkpoint.save(self.run, self.model, self.optimizer, self.state)

@@ -24,11 +24,11 @@ def balance(count_E: Tensor, mass_E: Tensor) -> dict[str, float]:
 
 
 def key_geometry(layer: SomeLayer) -> dict[str, float]:
-    """Crowding and lengths of the keys."""
-    keys_ED = layer.keystore.routing_keys_ED.detach()
-    length_E = keys_ED.norm(dim=1)
+    """Crowding and lengths of the keys; of product keys, of the sub-keys."""
+    store = layer.keystore
+    length_E = store.key_lengths()
     return {
-        "crowding": measures.crowding(keys_ED, layer.router.top_k),
+        "crowding": store.crowding(layer.router.top_k),
         "key_norm_min": float(length_E.min()),
         "key_norm_mean": float(length_E.mean()),
     }

@@ -5,6 +5,11 @@ import { figure, fixed, percent, visible, whole } from "../format";
 import type { Galaxy, Run, WordUse } from "../schema";
 import { rankOf, useOf, workAt } from "../scatter/work";
 
+/** The number of an expert in its pool: its place, unless a sample is shown. */
+export function numberOf(galaxy: Galaxy, expert: number): number {
+  return galaxy.experts.length ? galaxy.experts[expert]! : expert;
+}
+
 interface ExpertCardProps {
   run: Run;
   galaxy: Galaxy;
@@ -32,7 +37,7 @@ export function ExpertCard({ galaxy, expert, frame, neighbours, onChoose }: Expe
   const wordClass = galaxy.word_class[expert];
   return (
     <div class="expert-card" aria-live="polite" data-testid="expert-card">
-      <h3>Expert {expert}</h3>
+      <h3>Expert {numberOf(galaxy, expert)}</h3>
       <dl>
         <div><dt>use</dt><dd>{figure(use)} a step <small>rank {rankOf(work, value)} of {whole(galaxy.num_experts)}, {percent(work.total ? use / work.total : 0, 1)}</small></dd></div>
         <div><dt>age</dt><dd>{whole((galaxy.steps[frame] ?? 0) - born)} steps {born > 0 && <small>respawned at step {whole(born)}</small>}</dd></div>
@@ -45,7 +50,7 @@ export function ExpertCard({ galaxy, expert, frame, neighbours, onChoose }: Expe
           <h4>Nearest keys</h4>
           <p class="chips">
             {neighbours.map((other) => (
-              <button key={other} type="button" class="chip" onClick={() => onChoose(other)}>{other}</button>
+              <button key={other} type="button" class="chip" onClick={() => onChoose(other)}>{numberOf(galaxy, other)}</button>
             ))}
           </p>
         </>

@@ -62,7 +62,7 @@ function Maps({ run, galaxies }: { run: Run; galaxies: readonly Galaxy[] }) {
       <div class="galaxy">
         <div class="galaxy-map">
           <Sky
-            label={`Map of the ${galaxy.num_experts} keys of layer ${galaxy.layer} at step ${step}, by ${METHOD_NAMES[map.method]}`}
+            label={`Map of ${galaxy.experts.length ? "" : "the "}${galaxy.num_experts} keys of layer ${galaxy.layer} at step ${step}, by ${METHOD_NAMES[map.method]}`}
             cloud={cloud} colouring={colouring} time={play.time} neighboursOf={neighbours}
             withTrails={trails} expert={expert} onPoint={setPointed} onPin={setPinned}
           />
@@ -99,9 +99,10 @@ function sentence(run: Run, galaxy: Galaxy, frame: number): string {
   const { total, half, idle } = workAt(galaxy, frame);
   const where = galaxy.name ? `Layer ${galaxy.layer}, the ${galaxy.name},` : `Layer ${galaxy.layer}`;
   const when = `at step ${whole(galaxy.steps[frame])}`;
-  if (total === 0) return `${where} ${when}: ${counted(galaxy.num_experts, "key")} spread at random, none of them used yet.`;
+  const shown = galaxy.experts.length ? ` Shown is a sample of the pool's ${whole(galaxy.pool)} experts.` : "";
+  if (total === 0) return `${where} ${when}: ${counted(galaxy.num_experts, "key")} spread at random, none of them used yet.${shown}`;
   const rest = idle ? `, ${counted(idle, "expert")} ${idle === 1 ? "is" : "are"} idle` : "";
-  return `${where} ${when}: half of the work is done by ${whole(half)} of ${whole(galaxy.num_experts)} experts${rest}.${run.status === "running" ? " Training goes on." : ""}`;
+  return `${where} ${when}: half of the work is done by ${whole(half)} of ${whole(galaxy.num_experts)} experts${rest}.${shown}${run.status === "running" ? " Training goes on." : ""}`;
 }
 
 function stepAt(galaxy: Galaxy, time: number): number {
@@ -271,16 +272,25 @@ function Meaning({ galaxy, by }: { galaxy: Galaxy; by: ColourBy }) {
   );
 }
 
+function placeOf(galaxy: Galaxy, number: number): number {
+  if (!galaxy.experts.length) return number;
+  const above = galaxy.experts.findIndex((expert) => expert >= number);
+  if (above <= 0) return above < 0 ? galaxy.num_experts - 1 : 0;
+  return galaxy.experts[above]! - number < number - galaxy.experts[above - 1]! ? above : above - 1;
+}
+
+/** In a sample, the nearest expert that is shown. */
 function FindExpert({ galaxy, onFind }: { galaxy: Galaxy; onFind: (expert: number | null) => void }) {
+  const last = (galaxy.pool ?? galaxy.num_experts) - 1;
   return (
     <label class="find">
       <span>Find expert</span>
       <input
-        type="number" min={0} max={galaxy.num_experts - 1} placeholder={`0 to ${galaxy.num_experts - 1}`} inputMode="numeric"
+        type="number" min={0} max={last} placeholder={`0 to ${last}`} inputMode="numeric"
         onInput={(event) => {
           const text = event.currentTarget.value;
           const value = Number(text);
-          onFind(text !== "" && Number.isInteger(value) && value >= 0 && value < galaxy.num_experts ? value : null);
+          onFind(text !== "" && Number.isInteger(value) && value >= 0 && value <= last ? placeOf(galaxy, value) : null);
         }}
       />
     </label>

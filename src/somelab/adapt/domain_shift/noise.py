@@ -17,7 +17,7 @@ Step = list[tuple[Tensor, Tensor]]
 
 def step_of(adaptation: Adaptation) -> Step:
     """The present angles and lengths, without directions."""
-    stores = [(place.layer.keystore.keys_ED.detach(), place.home.keys_ED) for place in adaptation.places]
+    stores = [(place.store.keys_ED.detach(), place.home.keys_ED) for place in adaptation.places]
     return [(angles(keys_ED, home_ED).float(), keys_ED.norm(dim=1)) for keys_ED, home_ED in stores]
 
 
@@ -39,7 +39,7 @@ class KeyNoise:
         for place, aside_ED, (angle_E, length_E) in zip(
             self.adaptation.places, self._aside, step, strict=True
         ):
-            home_ED, store = F.normalize(place.home.keys_ED, dim=1), place.layer.keystore
+            home_ED, store = F.normalize(place.home.keys_ED, dim=1), place.store
             turned_ED = angle_E.cos()[:, None] * home_ED + angle_E.sin()[:, None] * aside_ED
             store.keys_ED.copy_(length_E[:, None] * turned_ED)
             if store.config.key_ema:

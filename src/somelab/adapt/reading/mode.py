@@ -31,6 +31,7 @@ from somelab.adapt.settings import (
     steps_per_update,
 )
 from somelab.core.gravity import KeyState, Moment, apply_rules
+from somelab.core.keystore import KeyStore
 from somelab.core.layer import SomeLayer
 from somelab.core.router import Routing
 from somelab.core.statistics import RoutingStatistics
@@ -69,13 +70,21 @@ class Reading:
     moved: bool
 
 
+def flat_store(layer: SomeLayer) -> KeyStore:
+    """The keys of a layer, one per expert; raises for pairs of sub-keys."""
+    if not isinstance(layer.keystore, KeyStore):
+        problem = "test-time adaptation moves one key per expert, and these experts share sub-keys"
+        raise ConfigError("router.keys", "product", problem, "train a run with router.keys = flat")
+    return layer.keystore
+
+
 class LayerPlace:
     """The state of one layer in an adaptation: its start, its statistics since the last update, and what else
     adapts."""
 
     def __init__(self, layer: SomeLayer, adaptation: Adaptation) -> None:
-        self.layer = layer
-        store, settings, rules = layer.keystore, adaptation.settings, adaptation.rules
+        self.layer, self.store = layer, flat_store(layer)
+        store, settings, rules = self.store, adaptation.settings, adaptation.rules
         self.snapshot = store.snapshot()
         state = store.state()
         self.home = KeyState(**{field.name: getattr(state, field.name).clone() for field in fields(state)})
@@ -123,7 +132,7 @@ class LayerPlace:
                 lever.move_(tempo)
         if not self.moves:
             return True
-        store = self.layer.keystore
+        store = self.store
         before = self._scaled(store.state(), self.usage_scale)
         now = Moment(
             paced(self.gravity, pace), store.layer, store.num_layers, step, 1.0, store.seed, before.keys_ED
@@ -141,13 +150,13 @@ class LayerPlace:
         return replace(state, usage_E=state.usage_E * factor, mass_E=state.mass_E * factor)
 
     def revert_(self, share: float) -> None:
-        self.layer.keystore.write_(reverted(self.layer.keystore.state(), self.home, share))
+        self.store.write_(reverted(self.store.state(), self.home, share))
         for lever in (self.temperature, self.gain):
             if lever is not None:
                 lever.revert_(share)
 
     def restore_(self) -> None:
-        self.layer.keystore.restore_(self.snapshot)
+        self.store.restore_(self.snapshot)
 
 
 class Adaptation:
@@ -159,6 +168,8 @@ class Adaptation:
         self.rules = settings.resolved(model.config)
         self.device = next(model.parameters()).device
         self.dtype = resolve(model.config.train.precision, self.device)
+        for layer in model.some_layers():
+            flat_store(layer)
         needs_layers = [rule for rule in self.rules if rule != "cache"]
         if needs_layers and not model.some_layers():
             feed_forward = model.config.model.feed_forward
@@ -289,9 +300,7 @@ class Adaptation:
 
     def movement(self) -> dict[str, Any]:
         """How far keys are from the checkpoint."""
-        return movement(
-            [(place.layer.keystore.keys_ED.detach(), place.home.keys_ED) for place in self.places]
-        )
+        return movement([(place.store.keys_ED.detach(), place.home.keys_ED) for place in self.places])
 
     def levers(self) -> dict[str, Any]:
         """The state of everything but the keys."""

@@ -9,6 +9,9 @@ from somelab.core.gravity.rule import Rule
 from somelab.core.gravity.state import KeyState, Moment
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
+    from somelab.config import GravityConfig
     from somelab.core.statistics import RoutingStatistics
 
 
@@ -16,14 +19,19 @@ def usage(state: KeyState, seen: RoutingStatistics, now: Moment) -> KeyState:
     """u <- r u + (1-r) n, and the same for gate mass with m. Cumulative (v1): u <- u + n.
 
     r = `ema_decay`. Source: the reports. Sign: grows with use."""
-    if now.settings.usage == "cumulative":
-        return replace(state, usage_E=state.usage_E + seen.count_E, mass_E=state.mass_E + seen.mass_E)
-    r = now.settings.ema_decay
     return replace(
         state,
-        usage_E=r * state.usage_E + (1 - r) * seen.count_E,
-        mass_E=r * state.mass_E + (1 - r) * seen.mass_E,
+        usage_E=averaged(state.usage_E, seen.count_E, now.settings),
+        mass_E=averaged(state.mass_E, seen.mass_E, now.settings),
     )
+
+
+def averaged(before_E: Tensor, step_E: Tensor, settings: GravityConfig) -> Tensor:
+    """The moving average, or the sum, after a step."""
+    if settings.usage == "cumulative":
+        return before_E + step_E
+    r = settings.ema_decay
+    return r * before_E + (1 - r) * step_E
 
 
 RULE = Rule(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from somelab.core.collapse import findings
+from somelab.core.measures import spread
 from somelab.data.tokenizer import END_OF_TEXT_ID
 from somelab.disk import atomic
 from somelab.model.generate import generate
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
     from somelab.training.loop import Trainer
 
 LAYER_RECORDS = 400
+FEWER_ABOVE = 65536  # experts: balance takes a sort of all of them, so that larger pools get fewer records
+FEWER_RECORDS = 40
 FIRST_CHECK = 0.05  # share of the run before which no collapse is reported
 SNAPSHOTS = 50
 SNAPSHOT_BYTES = 64_000_000  # for all snapshots of a run; larger pools get fewer of them
+ALL_UP_TO = 16384  # experts of a layer; of larger pools a sample is kept
+SAMPLE = 4096
 
 
 class LayerJournal(Callback):
@@ -37,28 +42,36 @@ class LayerJournal(Callback):
         self.latest: list[dict[str, float]] = []
 
     def on_start(self, trainer: Trainer) -> None:
+        if trainer.config.experts.num_experts > FEWER_ABOVE:
+            self.cadence = Cadence(None, FEWER_RECORDS)
         self.progress = trainer.budget.progress(trainer.state.step, trainer.state.seconds)
 
     def on_step(self, trainer: Trainer, record: StepRecord) -> None:
         before, self.progress = self.progress, record.progress
         layers = trainer.model.some_layers()
-        if not layers or not self.cadence.is_due(record.step, before, record.progress):
+        due = self.cadence.is_due(record.step, before, record.progress)
+        if not layers or not due or not trainer.side_work.affords("layers"):
             return
-        self.latest = [of_step(layer, report) for layer, report in zip(layers, record.reports, strict=True)]
-        trainer.journals["layers"].append({"step": record.step, "layers": self.latest})
+        with trainer.side_work.doing("layers"):
+            measured = zip(layers, record.reports, strict=True)
+            self.latest = [of_step(layer, report) for layer, report in measured]
+            trainer.journals["layers"].append({"step": record.step, "layers": self.latest})
         if record.progress < FIRST_CHECK:
             return
         experts = trainer.config.experts
+        sizes = {"num_experts": experts.num_experts, "top_k": experts.top_k, "num_tokens": record.tokens}
         for number, measured in enumerate(self.latest):
-            for finding in findings(number, measured, num_experts=experts.num_experts, top_k=experts.top_k):
+            for finding in findings(number, measured, **sizes):
                 trainer.warn(finding.sentence, f"{finding.kind}/{number}")
 
 
 class KeySnapshots(Callback):
-    """Keys (half precision), usage and last respawn step of every layer over time, for the maps."""
+    """Keys (half precision), usage and last respawn step of every layer over time, for the maps. Of large
+    pools a sample of the experts, always the same."""
 
     def on_start(self, trainer: Trainer) -> None:
-        keys = [layer.keystore.keys_ED.numel() * 2 for layer in trainer.model.some_layers()]
+        stores = [layer.keystore for layer in trainer.model.some_layers()]
+        keys = [len(shown_experts(store.num_experts)) * store.width * 2 for store in stores]
         times = max(8, min(SNAPSHOTS, SNAPSHOT_BYTES // max(1, sum(keys))))
         self.cadence = Cadence(trainer.config.train.snapshot_every, times)
         self.progress = trainer.budget.progress(trainer.state.step, trainer.state.seconds)
@@ -72,19 +85,34 @@ class KeySnapshots(Callback):
 
     def on_step(self, trainer: Trainer, record: StepRecord) -> None:
         before, self.progress = self.progress, record.progress
-        if trainer.model.some_layers() and self.cadence.is_due(record.step, before, record.progress):
+        due = trainer.model.some_layers() and self.cadence.is_due(record.step, before, record.progress)
+        if due and (self.cadence.every is not None or trainer.side_work.affords("snapshot")):
             self._write(trainer)
 
     def _write(self, trainer: Trainer) -> None:
+        with trainer.side_work.doing("snapshot"):
+            self._write_file(trainer)
+
+    def _write_file(self, trainer: Trainer) -> None:
         tensors: dict[str, torch.Tensor] = {}
         for number, layer in enumerate(trainer.model.some_layers()):
             store = layer.keystore
-            tensors[f"{number}.keys"] = store.keys_ED.detach().half().cpu()
-            tensors[f"{number}.usage"] = store.usage_E.cpu()
-            tensors[f"{number}.mass"] = store.mass_E.cpu()
-            tensors[f"{number}.born"] = store.born_E.to(torch.int32).cpu()
+            expert_X = shown_experts(store.num_experts)
+            if len(expert_X) < store.num_experts:
+                tensors[f"{number}.experts"] = expert_X.to(torch.int32)
+                tensors[f"{number}.pool"] = torch.tensor([store.num_experts], dtype=torch.int32)
+            expert_X = expert_X.to(store.usage_E.device)
+            tensors[f"{number}.keys"] = store.keys_of(expert_X).half().cpu()
+            tensors[f"{number}.usage"] = store.usage_E[expert_X].cpu()
+            tensors[f"{number}.mass"] = store.mass_E[expert_X].cpu()
+            tensors[f"{number}.born"] = store.born_of(expert_X).to(torch.int32).cpu()
         trainer.run.check_folder(trainer.run.keys)
         atomic.write_bytes(snapshot_path(trainer.run.keys, trainer.state.step), packed(tensors))
+
+
+def shown_experts(num_experts: int) -> torch.Tensor:
+    """The experts whose keys are kept: all, or a sample."""
+    return torch.arange(num_experts) if num_experts <= ALL_UP_TO else spread(num_experts, SAMPLE)
 
 
 def snapshot_path(folder: Path, step: int) -> Path:
@@ -101,15 +129,16 @@ class Samples(Callback):
         split = trainer.data.val
         length = max(1, min(self.prompt_tokens, int(split.offsets[1]) - 1))
         prompt = [int(token) for token in split.tokens[:length]]
-        generation = generate(
-            trainer.model,
-            prompt,
-            max_new_tokens=self.new_tokens,
-            temperature=0.8,
-            top_k=40,
-            seed=trainer.config.train.seed,
-            stop_token=END_OF_TEXT_ID,
-        )
+        with trainer.side_work.doing("sample"):
+            generation = generate(
+                trainer.model,
+                prompt,
+                max_new_tokens=self.new_tokens,
+                temperature=0.8,
+                top_k=40,
+                seed=trainer.config.train.seed,
+                stop_token=END_OF_TEXT_ID,
+            )
         decode = trainer.data.tokenizer.decode
         (row,) = generation.tokens
         record = {"step": trainer.state.step, "prompt": decode(prompt), "text": decode(row), "tokens": row}

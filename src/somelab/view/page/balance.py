@@ -9,7 +9,7 @@ from typing import Any
 
 from somelab.config import Config
 from somelab.core.collapse import DEAD_SHARE, FUSED_CROWDING, UNIFORM_GATES, Finding, findings
-from somelab.view.page.curves import Journal, evaluations
+from somelab.view.page.curves import Journal, evaluations, of_kind
 from somelab.view.page.packing import number
 from somelab.view.page.tail import Record
 from somelab.view.schema.page import Line, MeasureInfo, Series
@@ -140,16 +140,21 @@ def _series(times: Sequence[tuple[int, Sequence[Mapping[str, Any]]]]) -> Series:
 
 def failures(config: Config, metrics: Journal, layers: Sequence[Record]) -> list[Finding]:
     """The failures of a run by its last evaluation, or by its last training record if it has none."""
-    measured = [record["layers"] for record in evaluations(metrics) if record.get("layers")]
-    latest = measured[-1] if measured else layers[-1]["layers"] if layers else []
+    measured = [record for record in evaluations(metrics) if record.get("layers")]
+    trained = of_kind(metrics, "train")
+    if measured:
+        latest, num_tokens = measured[-1]["layers"], measured[-1].get("num_tokens")
+    else:
+        latest, num_tokens = layers[-1]["layers"] if layers else [], (trained or [{}])[-1].get("tokens")
     experts, top_k = config.experts.num_experts, config.experts.top_k
+    routed = num_tokens if isinstance(num_tokens, int) else None
     clean = [
         {name: value for name, raw in layer.items() if (value := number(raw)) is not None} for layer in latest
     ]
     return [
         found
         for i, layer in enumerate(clean)
-        for found in findings(i, layer, num_experts=experts, top_k=top_k)
+        for found in findings(i, layer, num_experts=experts, top_k=top_k, num_tokens=routed)
     ]
 
 

@@ -177,6 +177,8 @@ def _galaxy(
         layer=layer,
         name=name,
         num_experts=history.num_experts,
+        experts=[] if history.expert_E is None else history.expert_E.tolist(),
+        pool=history.pool,
         steps=history.steps,
         maps=maps,
         left_out=[LeftOut(name=method, reason=reason) for method, reason in reasons.items()],

@@ -188,6 +188,11 @@ class Galaxy(Part):
     name: str | None
     """Lexicon, Mind's Eye, Storyteller: the first, middle and last layer."""
     num_experts: int
+    """E here: the experts that are shown."""
+    experts: list[int] = []
+    """Their numbers where they are a sample of a large pool, ascending; empty: all are shown."""
+    pool: int | None = None
+    """The size of that pool."""
     steps: list[int]
     maps: list[KeyMap]
     left_out: list[LeftOut]
