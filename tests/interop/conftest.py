@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 import somelab
 from tests.training.builders import SMALL
+
+# Read when trackio is imported, and not again.
+os.environ["TRACKIO_DIR"] = tempfile.mkdtemp(prefix="somelab-trackio-")
+os.environ["WANDB_SILENT"] = "true"
 
 
 @pytest.fixture(autouse=True)
