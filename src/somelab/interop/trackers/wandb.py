@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from somelab.errors import SomelabError
+from somelab.interop.extras import needed
 from somelab.interop.trackers.tracker import Entry, Tracker
 
 if TYPE_CHECKING:
@@ -18,8 +19,7 @@ PROJECT = "somelab"
 
 class WandbTracker(Tracker):
     def open(self, trainer: Trainer, settings: dict[str, Any]) -> None:
-        import wandb
-
+        self.wandb = wandb = needed("wandb", "wandb", "--log wandb")
         mode: Any = os.environ.get("WANDB_MODE", "offline")
         path = trainer.run.path.resolve()
         try:
@@ -41,13 +41,11 @@ class WandbTracker(Tracker):
             ) from None
 
     def write(self, entry: Entry) -> None:
-        import wandb
-
         content: dict[str, Any] = {**entry.scalars, **entry.texts}
         for name, values_E in entry.histograms.items():
-            content[name] = wandb.Histogram(values_E.tolist())
+            content[name] = self.wandb.Histogram(values_E.tolist())
         for name, image in entry.images.items():
-            content[name] = wandb.Image(image)
+            content[name] = self.wandb.Image(image)
         self.run.log(content, step=entry.step)
 
     def close(self, reason: str) -> None:
