@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow test-hard check format bench ui clean
+.PHONY: setup demo test test-slow test-hard check format bench site ui clean
 
 setup: .venv/.ready
 
@@ -37,6 +37,11 @@ format: setup
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/somelab bench all --out benchmarks/RESULTS.md
+
+# The documentation as a site, in build/site. `python -m http.server -d build/site` shows it, with search.
+site: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 # The page of report and serve. Its build is committed: only those who change it need Node.
 ui: setup
