@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow test-hard check format bench site ui clean
+.PHONY: setup demo test test-slow test-hard check format bench site dist test-interop ui clean
 
 setup: .venv/.ready
 
@@ -23,6 +23,11 @@ test-slow: setup
 test-hard: setup
 	$(BIN)/python -m pytest -m hard
 
+# Every integration with its real package: larger installs than `make test` needs.
+test-interop: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[interop-test]'
+	$(BIN)/python -m pytest tests/interop tests/docs/test_site.py
+
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -42,6 +47,14 @@ bench: setup
 site: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# What a release publishes: wheel, sdist, the tested versions, a bill of materials, and the sums of all.
+dist: setup
+	rm -rf dist && mkdir dist
+	$(BIN)/python -m hatchling build -d dist
+	cp constraints.txt dist/
+	$(BIN)/python .ci/sbom.py > dist/sbom.json
+	cd dist && sha256sum * > SHA256SUMS
 
 # The page of report and serve. Its build is committed: only those who change it need Node.
 ui: setup
