@@ -198,6 +198,16 @@ def test_pools_that_are_drawn_differently_are_refused(folder: Path, tmp_path: Pa
         transformers.AutoModelForCausalLM.from_pretrained(copied)
 
 
+def test_a_loaded_model_can_be_moved(folder: Path) -> None:
+    """Trainers move a model before its first step, when statistics of a step do not exist yet."""
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder).to("cpu").train()
+    tokens_BT = torch.arange(2, 14).view(2, 6)
+    model(tokens_BT, labels=tokens_BT).loss.backward()
+    for layer in model.decoder.some_layers():
+        assert float(layer.statistics.num_tokens) == 10  # the last token of a row predicts nothing
+        assert float(layer.statistics.count_E.sum()) == 10 * 2
+
+
 def test_a_loaded_model_can_be_saved_again(folder: Path, loaded: Any, tmp_path: Path) -> None:
     loaded.save_pretrained(tmp_path)
     for name in ("model.safetensors", "config.json", "modeling_somelab.py", "somelab_source.py"):

@@ -60,7 +60,7 @@ class SomelabForCausalLM(PreTrainedModel, GenerationMixin):
             if not all(getattr(weight, "_is_hf_initialized", False) for _, weight in drawn):
                 pools.draw_(module)
         elif isinstance(module, RoutingStatistics):
-            module.zero_()
+            module.materialize_()
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *arguments: Any, **options: Any) -> Any:
