@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow test-hard check format bench ui clean
+.PHONY: setup demo test test-slow test-hard check format bench site dist test-interop ui clean
 
 setup: .venv/.ready
 
@@ -24,6 +24,11 @@ test-slow: setup
 test-hard: setup
 	$(BIN)/python -m pytest tests/hard -m hard -n 2 --dist worksteal
 
+# Every integration with its real package: larger installs than `make test` needs.
+test-interop: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[interop-test]'
+	$(BIN)/python -m pytest tests/interop tests/docs/test_site.py
+
 check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -38,6 +43,19 @@ format: setup
 bench: setup
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	$(BIN)/somelab bench all --out benchmarks/RESULTS.md
+
+# The documentation as a site, in build/site. `python -m http.server -d build/site` shows it, with search.
+site: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# What a release publishes: wheel, sdist, the tested versions, a bill of materials, and the sums of all.
+dist: setup
+	rm -rf dist && mkdir dist
+	$(BIN)/python -m hatchling build -d dist
+	cp constraints.txt dist/
+	$(BIN)/python .ci/sbom.py > dist/sbom.json
+	cd dist && sha256sum * > SHA256SUMS
 
 # The page of report and serve. Its build is committed: only those who change it need Node.
 ui: setup

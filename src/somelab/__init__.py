@@ -9,12 +9,15 @@
     Rule              a rule by which keys move, to add one of your own
     ExpertFamily      a kind of experts, to add one of your own
 
-Each name is imported when it is first used: `import somelab` alone loads neither torch nor pydantic."""
+Each name is imported when it is first used: `import somelab` alone loads neither torch nor pydantic. Once
+transformers is imported as well, its Auto classes know the models that `somelab export` writes."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from somelab.interop.huggingface.registration import watch as _watch_transformers
 
 if TYPE_CHECKING:
     from somelab.config import Config, preset
@@ -72,3 +75,6 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
+
+
+_watch_transformers()

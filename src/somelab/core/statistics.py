@@ -113,14 +113,15 @@ class RoutingStatistics(nn.Module):
 
     def _apply(self, fn: Any, recurse: bool = True) -> RoutingStatistics:
         move = device_only(fn)
+        self.materialize_()
         # Moves the buffers; tensors of variable length are no buffers and are moved here.
         super()._apply(move, recurse)
         self.pairs.count, self.pairs.code_P = move(self.pairs.count), move(self.pairs.code_P)
         self.kept.draw_Q, self.kept.query_QD = move(self.kept.draw_Q), move(self.kept.query_QD)
-        self._materialize_()
+        self.materialize_()
         return self
 
-    def _materialize_(self) -> None:
+    def materialize_(self) -> None:
         """Zero what was created on the meta device once it has memory: `to_empty` and `from_pretrained` leave
         buffers that no checkpoint fills uninitialised."""
         if not self._is_empty or self.count_E.is_meta:
@@ -138,7 +139,7 @@ class RoutingStatistics(nn.Module):
         self, routing: Routing, *, step: int, counted_T: Tensor | None, token_index_T: Tensor | None
     ) -> None:
         """Add the tokens of one forward pass."""
-        self._materialize_()
+        self.materialize_()
         indices_TK = routing.indices_TK
         weight_T = self._weights(routing, step, counted_T, token_index_T)
         gates_TK = routing.gates_TK.detach().float()

@@ -30,7 +30,7 @@ class LanguageModel:
         self, run: RunFolder, which: str = "last", settings: Mapping[str, Any] | None = None
     ) -> None:
         """See `load`."""
-        trained = load_trained(run, which, settings=settings)
+        self._trained = trained = load_trained(run, which, settings=settings)
         self.run: RunFolder = run
         self.config: Config = trained.config
         self.model: Decoder = trained.model
@@ -136,6 +136,21 @@ class LanguageModel:
         from somelab.adapt import adapting
 
         return adapting(self.model, **settings)
+
+    def save_pretrained(self, folder: str | PathLike[str], *, full_pools: bool = False) -> Path:
+        """Write a folder for Hugging Face's transformers: model, tokenizer, model card, code. Needs the extra
+        hf.
+
+        `full_pools`: also store frozen experts, which otherwise are drawn again from their random seed."""
+        from somelab.interop.huggingface.exporting import export
+
+        return export(self._trained, folder, full_pools=full_pools)
+
+    def push_to_hub(self, repository: str, *, private: bool = False, full_pools: bool = False) -> str:
+        """Upload what `save_pretrained` writes to the Hugging Face Hub; returns its address."""
+        from somelab.interop.huggingface.exporting import push
+
+        return push(self._trained, repository, private=private, full_pools=full_pools)
 
 
 def at_length(config: Config, seq_len: int) -> Config:

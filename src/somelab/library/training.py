@@ -13,6 +13,7 @@ from somelab.config.short_names import DEFAULT_PRESET, given_short
 from somelab.core.gravity import Rule
 from somelab.data.prepare import Progress
 from somelab.errors import SomelabError
+from somelab.interop.trackers import trackers_of
 from somelab.library.language_model import LanguageModel
 from somelab.training.callbacks import Callback
 from somelab.training.session import free_folder, start
@@ -31,6 +32,7 @@ def train(
     settings: Mapping[str, Any] | None = None,
     callbacks: Sequence[Callback] = (),
     rules: Sequence[Rule] = (),
+    log: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> LanguageModel:
     """Train a preset, a YAML file or a configuration, and return the trained model.
@@ -40,8 +42,8 @@ def train(
     `data`: a file or folder of text, builtin, tinystories, or a Hub dataset. `steps`, `epochs` or `minutes`:
     how long. `out`: the run folder; without it, a new one under runs/. `scale`: make a preset smaller.
     `settings`: changes by dotted name. `callbacks`: called during training. `rules`: further rules that move
-    keys. Ctrl-C saves and returns the model as it is (`is_finished` is false); `somelab resume` continues
-    it."""
+    keys. `log`: trackers to log to, among tensorboard, trackio, wandb and mlflow, offline. Ctrl-C saves and
+    returns the model as it is (`is_finished` is false); `somelab resume` continues it."""
     name, config = _chosen(what, scale)
     source = None if data is None else str(data)
     given = given_short(data=source, steps=steps, epochs=epochs, minutes=minutes, seed=seed)
@@ -53,7 +55,8 @@ def train(
     folder = Path(out) if out is not None else free_folder(f"{name}-seed{config.train.seed}")
     is_preset = isinstance(what, str) and not what.endswith((".yaml", ".yml"))
     facts = {"name": folder.name, "preset": what if is_preset else None, "scale": scale}
-    run, _ = start(config, folder, facts, progress, callbacks=callbacks, rules=rules)
+    everyone = [*callbacks, *trackers_of(log)]
+    run, _ = start(config, folder, facts, progress, callbacks=everyone, rules=rules)
     return LanguageModel(run)
 
 

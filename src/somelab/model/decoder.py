@@ -179,8 +179,16 @@ class Decoder(nn.Module):
             cache,
             compute_dtype(self.embedding.weight),
         )
-        x_BTD = self._embed(tokens_BT, placement)
         info = TokenInfo(counted_BT, token_index_BT)
+        output = self.read(self.embed(tokens_BT, placement), placement, info, hidden_only=hidden_only)
+        if cache is not None:
+            cache.advance_(tokens_BT.shape[1])
+        return output
+
+    def read(
+        self, x_BTD: Tensor, placement: Placement, info: TokenInfo, *, hidden_only: bool = False
+    ) -> DecoderOutput:
+        """All that follows the embedding, with positions and masks that are given."""
         query: Tensor | None = None
         aux_losses: list[Tensor] = []
         routings: list[Selection | None] = []
@@ -190,8 +198,6 @@ class Decoder(nn.Module):
             routings.append(output.selection)
             if output.aux_loss is not None:
                 aux_losses.append(output.aux_loss)
-        if cache is not None:
-            cache.advance_(tokens_BT.shape[1])
         hidden_BTD = self.final_norm(x_BTD)
         aux_loss = (
             torch.stack(aux_losses).sum() if aux_losses else hidden_BTD.new_zeros((), dtype=torch.float32)
@@ -200,7 +206,8 @@ class Decoder(nn.Module):
             None if hidden_only else self.head(hidden_BTD), hidden_BTD, aux_loss, tuple(routings)
         )
 
-    def _embed(self, tokens_BT: Tensor, placement: Placement) -> Tensor:
+    def embed(self, tokens_BT: Tensor, placement: Placement) -> Tensor:
+        """The tokens' vectors, with their positions where these are added to them."""
         x_BTD = self.embedding(tokens_BT)
         if self.config.model.part("scale_embedding"):
             x_BTD = x_BTD * math.sqrt(self.config.model.d_model)

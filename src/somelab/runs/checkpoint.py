@@ -27,7 +27,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from somelab.core.experts import ExpertFamily
+from somelab.core.experts import ExpertFamily, frozen_pools
 from somelab.disk import atomic, guarded
 from somelab.disk.checked_json import sealed
 from somelab.errors import notice
@@ -44,12 +44,6 @@ LARGEST_WEIGHT = 1e15
 
 class Unsound(CheckpointError):
     """Tensors that no checkpoint may hold: training has diverged."""
-
-
-def frozen_pools(model: nn.Module) -> dict[str, ExpertFamily]:
-    """Pools whose weights `origin` determines."""
-    pools = {name: module for name, module in model.named_modules() if isinstance(module, ExpertFamily)}
-    return {name: pool for name, pool in pools.items() if pool.is_frozen}
 
 
 def stored_tensors(model: nn.Module) -> dict[str, Tensor]:

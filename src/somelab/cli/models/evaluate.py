@@ -23,6 +23,11 @@ class Arguments:
     """Temperature of the gates. Without it: the run's evaluation temperature."""
     seq_len: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
     """Length of the sequences, if not the trained one; beyond it only with RoPE or ALiBi."""
+    tasks: Annotated[str | None, tyro.conf.arg(metavar="LIST", help_behavior_hint="")] = None
+    """Instead of text: tasks of the lm-evaluation-harness, such as story,word_class, which ship with
+    somelab."""
+    limit: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
+    """With --tasks: only the first N items of each."""
     json: bool = False
     """Print JSON."""
 
@@ -37,6 +42,11 @@ def run(arguments: Arguments) -> None:
     settings = (
         {} if arguments.temperature is None else {"router.eval_temperature": str(arguments.temperature)}
     )
+    if arguments.tasks is not None or arguments.limit is not None:
+        from somelab.cli.models.tasks import run_tasks
+
+        run_tasks(arguments, settings)
+        return
     trained = load(arguments.run, arguments.checkpoint, settings=settings)
     measured = trained.evaluate(arguments.data, seq_len=arguments.seq_len, progress=progress_printer())
     config = trained.config

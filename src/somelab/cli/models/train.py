@@ -45,6 +45,8 @@ class Arguments(Choice):
     """A Python file with a rule of your own that moves keys beside the others; may be given several times."""
     callback: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE")] = ()
     """A Python file with a callback of your own (`somelab.Callback`); may be given several times."""
+    log: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="TRACKER")] = ()
+    """Also log to tensorboard, trackio, wandb or mlflow, offline; may be given several times."""
     profile: bool = False
     """Report where the time of a step goes, and save a trace of a few steps in the run folder. Training is
     not changed."""
@@ -77,6 +79,7 @@ def run(arguments: Arguments) -> int:
     from dataclasses import replace
 
     from somelab.cli.summary import conclude, progress_printer
+    from somelab.interop.trackers import trackers_of
     from somelab.training.machine.process import prepare_process
     from somelab.training.session import free_folder, start
     from somelab.training.user_files import callbacks_in, rules_in
@@ -89,6 +92,7 @@ def run(arguments: Arguments) -> int:
     out = arguments.out or free_folder(f"{label}-seed{chosen.config.train.seed}")
     prepare_process()
     rules, callbacks = rules_in(*arguments.rule), callbacks_in(*arguments.callback)
+    callbacks = [*callbacks, *trackers_of(arguments.log)]
     if advice := _advice(arguments, chosen.preset.name if chosen.preset else None, chosen.config):
         print(f"note: {advice}")
     facts = {

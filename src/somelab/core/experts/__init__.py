@@ -2,6 +2,6 @@
 is a line here."""
 
 from somelab.core.experts.dense import DenseExperts
-from somelab.core.experts.family import FAMILIES, ExpertFamily, Origin, build_experts
+from somelab.core.experts.family import FAMILIES, ExpertFamily, Origin, build_experts, frozen_pools
 
-__all__ = ["FAMILIES", "DenseExperts", "ExpertFamily", "Origin", "build_experts"]
+__all__ = ["FAMILIES", "DenseExperts", "ExpertFamily", "Origin", "build_experts", "frozen_pools"]

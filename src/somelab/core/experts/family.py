@@ -172,3 +172,9 @@ def build_experts(d_model: int, config: ExpertsConfig, *, seed: int, layer: int)
             "experts.family", config.family, "is no family of experts", nearest(config.family, FAMILIES)
         )
     return FAMILIES[config.family](d_model, config, seed=seed, layer=layer)
+
+
+def frozen_pools(model: nn.Module) -> dict[str, ExpertFamily]:
+    """The pools of a model by name whose weights `origin` determines."""
+    pools = {name: module for name, module in model.named_modules() if isinstance(module, ExpertFamily)}
+    return {name: pool for name, pool in pools.items() if pool.is_frozen}
