@@ -59,9 +59,12 @@ class HadamardPool(NamedTuple):
 
     def signs(self, experts: Tensor) -> tuple[Tensor, Tensor]:
         """[..., F] b and c of these experts, -1 and 1."""
-        shift_8 = torch.arange(8, dtype=torch.uint8, device=experts.device)
-        bits = (self.words(experts).view(torch.uint8)[..., None] >> shift_8) & 1
-        signs_2F = 1 - 2 * bits.view(*experts.shape, 2, self.num_words * WORD)[..., : self.d_ffn].float()
+        device = experts.device
+        byte, bit = torch.arange(256, device=device), torch.arange(8, device=device)
+        signs_of_byte = 1 - 2 * ((byte[:, None] >> bit) & 1).float()
+        bytes_ = self.words(experts).view(torch.uint8).flatten().int()
+        shape = (*experts.shape, 2, self.num_words * WORD)
+        signs_2F = signs_of_byte.index_select(0, bytes_).view(shape)[..., : self.d_ffn]
         return signs_2F[..., 0, :], signs_2F[..., 1, :]
 
 
