@@ -136,7 +136,8 @@ class ExpertFamily(nn.Module, ABC):
         def of(expert: int) -> bytes:
             state = hashlib.blake2b(digest_size=16)
             for _, weight in self.drawn_weights():
-                state.update(weight[expert].detach().cpu().contiguous().view(torch.uint8).numpy().data)
+                rows = weight[expert : expert + 1].detach().cpu().contiguous()
+                state.update(rows.view(torch.uint8).numpy().data)
             return state.digest()
 
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
