@@ -76,7 +76,7 @@ class _Products:
         padded = self._buffer(self._integers, width, torch.int8)
         padded[:count].copy_(integers_NW)
         product = self._buffer(self._products, out_width, torch.int32)
-        torch._int_mm(padded[:size], matrix_WV, out=product[:size])
+        torch.ops.aten._int_mm.out(padded[:size], matrix_WV, out=product[:size])
         return product[:count] * (scale_N * scale)[:, None]
 
     def _buffer(self, kept: dict[int, Tensor], width: int, dtype: torch.dtype) -> Tensor:
