@@ -291,6 +291,8 @@ def test_layer_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None
     assert {row["kind"] for row in found["rows"]} == {
         "ours",
         "engine",
+        "int8",
+        "hadamard",
         "notebook",
         "dense",
         "peer",

@@ -53,7 +53,7 @@ class ExpertWeights(NamedTuple):
 def _scaled(matrices: Tensor, scale_E: Tensor | None, expert: int | slice, dtype: torch.dtype) -> Tensor:
     if scale_E is None:
         return matrices[expert].to(dtype)
-    return (matrices[expert].float() * scale_E[expert][..., None, None]).to(dtype)
+    return matrices[expert].float().mul_(scale_E[expert][..., None, None]).to(dtype)
 
 
 def can_be_frozen(weights: ExpertWeights) -> bool:
