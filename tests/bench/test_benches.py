@@ -129,6 +129,24 @@ def test_scaling_runs_and_divides_the_last_by_the_first() -> None:
     assert result.ratios == {"largest_over_smallest": last / first}
 
 
+def test_scaling_of_hadamard_experts_goes_to_a_million_without_the_search() -> None:
+    result = scaling.run(Settings(quick=True, dtype="fp32", repetitions=1, family="hadamard"))
+    assert [row.case for row in result.rows] == [scaling.CASE] * 2 + [scaling.GIVEN_CASE] * 2
+    assert contenders(result) == ["8 experts", "16 experts", "8 experts", "5000 experts"]
+    first, last = (row.median for row in result.rows[2:])
+    assert first
+    assert last
+    assert result.ratios["experts_5000_over_8"] == pytest.approx(last / first)
+
+
+def test_many_experts_are_drawn_without_a_number_per_token_and_expert() -> None:
+    indices_TK = scaling.routings.choices("uniform", 5000, 1_000_000, 4)
+    assert indices_TK.shape == (5000, 4)
+    assert 0 <= int(indices_TK.min()) < 1000
+    assert 999_000 < int(indices_TK.max()) < 1_000_000
+    assert all(len(set(row)) == 4 for row in indices_TK.tolist())
+
+
 @pytest.mark.parametrize("num_experts", [64, 512])
 def test_scaling_routes_each_token_to_the_keys_it_is_made_of(num_experts: int) -> None:
     shape = Shape(512, 8, num_experts, 4, 500)
@@ -159,8 +177,8 @@ def test_memory_says_what_the_child_says(monkeypatch: pytest.MonkeyPatch) -> Non
     result = memory.run(Settings(dtype="fp32", big=True))
     assert result.figures == {"peak_bytes": 9e8, "peak_bytes_b3": 9e8}
     assert [task["way"] for task in asked] == ["ours", "notebook", "ours"]
-    assert [row.case for row in result.rows] == ["a1, batch 32 x 768"] * 2 + ["b3 in bf16, batch 4 x 768"]
-    assert asked[2]["config"]["experts"]["storage"] == "bfloat16"
+    assert [row.case for row in result.rows] == ["a1, batch 32 x 768"] * 2 + ["b3 in int8, batch 4 x 768"]
+    assert asked[2]["config"]["experts"]["storage"] == "int8"
     assert {row.unit for row in result.rows} == {"bytes"}
 
 

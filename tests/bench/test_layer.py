@@ -12,7 +12,7 @@ from somelab.bench import peers, routings
 from somelab.bench.measuring import Timing
 from somelab.bench.results import OURS, Result, Row, fastest, find, ratio, with_ratios
 from somelab.bench.settings import Settings, Shape
-from somelab.bench.suites import gemm, layer
+from somelab.bench.suites import families, gemm, layer
 from somelab.bench.suites.expert_pass import Load, Pass, load_of
 from somelab.core.dispatch import ENGINES, ExpertWeights
 from somelab.core.dispatch.reference import dispatch_reference
@@ -41,7 +41,7 @@ def test_every_contender_is_in_every_case(quick: Result) -> None:
         layer.AUTO,
         layer.NOTEBOOK,
         layer.DENSE,
-        *(f"engine {name}" for name in ENGINES if name != "auto"),
+        *(f"engine {name}" for name in ENGINES if name not in ("auto", "int8")),
     }
     for case in cases:
         there = {row.contender for row in quick.rows if row.case == case}
@@ -57,6 +57,43 @@ def test_all_that_should_be_equal_is_equal(quick: Result) -> None:
     assert compared
     for row in compared:
         assert row.details["difference"] < 1e-5
+
+
+def test_other_families_are_measured_and_the_int8_pool_is_near(quick: Result) -> None:
+    case = layer.case_of("uniform", layer.BOTH)
+    for name in (families.INT8_POOL, families.HADAMARD, families.HADAMARD_BLOCK, families.DENSE_EQUAL):
+        row = find(quick.rows, case, name)
+        assert row is not None
+        assert row.median
+    rows = [row for row in quick.rows if row.contender == families.INT8_POOL]
+    assert all(0 < row.details["difference"] < 0.03 for row in rows)
+    wanted = {"int8_notebook_uniform", "int8_notebook_skewed", "int8_peak", "hadamard_frozen"}
+    assert all(quick.ratios[key] for key in (*wanted, "hadamard_dense_equal"))
+
+
+def test_family_ratios_by_hand() -> None:
+    uniform, skewed = layer.case_of("uniform", layer.BOTH), layer.case_of("skewed", layer.BOTH)
+    rows = [
+        Row(uniform, layer.AUTO, "ours", 6.0),
+        Row(uniform, layer.NOTEBOOK, "notebook", 9.0),
+        Row(skewed, layer.NOTEBOOK, "notebook", 12.0),
+        Row(uniform, families.INT8_POOL, "int8", 2.0),
+        Row(skewed, families.INT8_POOL, "int8", 3.0),
+        Row(uniform, families.HADAMARD, "hadamard", 0.5),
+        Row(uniform, families.HADAMARD_BLOCK, "hadamard", 0.8),
+        Row(uniform, families.DENSE_EQUAL, "dense", 0.4),
+        Row(uniform, "one", "peer", 7.0),
+        Row(uniform, "other", "peer", 8.0),
+    ]
+    shape = Shape(10, 10, 4, 1, 100)  # four products of 2 x 100 x 10 x 10 operations: 80,000
+    assert layer.family_ratios(rows, shape, int8_peak=80_000 / 1e9) == {
+        "int8_notebook_uniform": 4.5,
+        "int8_notebook_skewed": 4.0,
+        "int8_best_peer": 3.5,
+        "int8_peak": pytest.approx(0.5),
+        "hadamard_frozen": 12.0,
+        "hadamard_dense_equal": 0.5,
+    }
 
 
 def test_a_wrong_answer_shows() -> None:

@@ -70,7 +70,7 @@ def test_only_what_was_run_is_judged() -> None:
 
 def test_every_bar_belongs_to_a_benchmark() -> None:
     assert {bar.bench for bar in BARS} == set(suite.BENCHES)
-    assert len(BARS) == 12
+    assert len(BARS) == 19
 
 
 def test_the_longest_bar_fills_the_chart_and_the_shortest_is_seen() -> None:
@@ -245,6 +245,10 @@ def test_what_people_see(capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     [
         (["layer", "--repetitions", "0"], "repetitions = 0: measures nothing; give 1 or more"),
         (["layer", "--big"], "big = True: layer has no larger form; leave it out, or measure memory"),
+        (
+            ["layer", "--family", "hadamard"],
+            "family = 'hadamard': layer measures every family; leave it out, or measure scaling",
+        ),
         (["layer", "--preset", "b33"], "preset = 'b33': is not a preset; did you mean b3?"),
         (
             ["layer", "--out", "no/such/folder/x.md"],
@@ -273,6 +277,12 @@ def test_layer_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None
         "dense_trained",
         "best_peer",
         "best_peer_name",
+        "int8_notebook_uniform",
+        "int8_notebook_skewed",
+        "int8_best_peer",
+        "int8_peak",
+        "hadamard_frozen",
+        "hadamard_dense_equal",
     }
     assert all(
         found["ratios"][key] > 0
@@ -281,6 +291,8 @@ def test_layer_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None
     assert {row["kind"] for row in found["rows"]} == {
         "ours",
         "engine",
+        "int8",
+        "hadamard",
         "notebook",
         "dense",
         "peer",

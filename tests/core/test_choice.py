@@ -24,6 +24,8 @@ FROZEN: dict[str, Any] = {"frozen": True, "native_available": True, "widths_fit"
         ("native", "cpu", None, FP32, {}),
         ("native", "cpu", None, BF16, {"widths_fit": False}),
         ("frozen", "cpu", None, FP32, {"native_available": False}),
+        ("int8", "cpu", None, FP32, {"int8": True}),
+        ("grouped", "cpu", None, FP32, {"int8": True, "frozen": False}),
         ("grouped", "cpu", None, FP32, {"frozen": False}),
         ("grouped_mm", "cuda", (9, 0), BF16, {}),
         ("grouped_mm", "cuda", (8, 0), BF16, {"frozen": False}),

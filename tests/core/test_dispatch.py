@@ -22,11 +22,12 @@ from tests.core.builders import random, tokens_of
 
 TRAINABILITY = ["frozen", "gains", "readout", "lora", "full"]
 FROZEN_ONLY = ("frozen", "native")
+EXACT = [name for name in ENGINES if name != "int8"]  # it rounds rows: tests/core/test_int8.py
 
 
 def engines(trainability: str) -> list[str]:
     """The engines that can compute such experts."""
-    return [name for name in ENGINES if name not in FROZEN_ONLY or trainability in ("frozen", "readout")]
+    return [name for name in EXACT if name not in FROZEN_ONLY or trainability in ("frozen", "readout")]
 
 
 EACH = [(kind, name) for kind in TRAINABILITY for name in engines(kind)]
@@ -225,7 +226,7 @@ def test_bf16_compute_stays_near_the_fp32_oracle(trainability: str, name: str, s
     assert_alike(got, wanted, error=2e-2)
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("name", EXACT)
 def test_bf16_storage_with_fp32_compute_is_exact_to_fp32(name: str) -> None:
     """Frozen weights are rounded once, when drawn; after that, computing in fp32 loses nothing more."""
     case = CASES["uniform"]

@@ -144,8 +144,8 @@ def test_the_key_follows_source_compiler_and_runtime(tmp_path: Path, monkeypatch
     other = fake_compiler(tmp_path / "other", "echo other 1.0")
     changed = [building._origin(other, runtime), building._origin(compiler, Path("/elsewhere/libgomp.so.1"))]
     source = tmp_path / "kernels.cpp"
-    source.write_text(building.SOURCE.read_text() + "\n")
-    monkeypatch.setattr(building, "SOURCE", source)
+    source.write_text(building.SOURCES[0].read_text() + "\n")
+    monkeypatch.setattr(building, "SOURCES", (source, *building.SOURCES[1:]))
     changed.append(building._origin(compiler, runtime))
     assert len({json.dumps(one) for one in (origin, *changed)}) == 4
 

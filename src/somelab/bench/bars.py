@@ -53,6 +53,18 @@ BARS = (
     Bar("layer", "gemm_peak", "expert pass against the machine's GEMM peak in that run", 0.35, 0.60, "%"),
     Bar("layer", "dense_trained", "expert pass against a dense trained FFN of the same active size", 1.2, 2),
     Bar("layer", "best_peer", "expert pass against the best peer from PyPI", 3, 5),
+    Bar("layer", "int8_notebook_uniform", "int8 pool against the published notebooks, uniform routing", 3, 4),
+    Bar("layer", "int8_notebook_skewed", "the same, skewed (Zipf 1.5) routing", 3, 4.5),
+    Bar("layer", "int8_best_peer", "int8 pool against the best peer from PyPI", 3, 4.5),
+    Bar("layer", "int8_peak", "int8 pool against the machine's peak for integers", 0.40, 0.60, "%"),
+    Bar("layer", "hadamard_frozen", "Hadamard experts against the fp32 frozen engine", 12, 18),
+    Bar(
+        "layer",
+        "hadamard_dense_equal",
+        "Hadamard block against a dense trained block of the same trained size",
+        1 / 1.2,
+        1 / 1.05,
+    ),
     Bar("step", "notebook", "training step, tokens/s, against the published notebooks", 4, 7),
     Bar("step", "packed_over_padded", "tokens/s without padding, packed against padded to 768", 3, 3.5),
     Bar(
@@ -73,6 +85,15 @@ BARS = (
         60,
     ),
     Bar("memory", "peak_bytes", "peak memory of a step (batch 32 x 768)", 6e9, 4e9, "GB", at_most=True),
+    Bar(
+        "memory",
+        "peak_bytes_b3",
+        "peak memory of a step of b3 (batch 4 x 768), int8 (--big)",
+        9e9,
+        7e9,
+        "GB",
+        at_most=True,
+    ),
 )
 
 
@@ -103,7 +124,7 @@ def _wanted(bar: Bar, value: float) -> str:
     if bar.unit == "%":
         shown = f"{value * 100:g} %"
     else:
-        shown = f"{value / 1e9:g} GB" if bar.unit == "GB" else f"{value:g}x"
+        shown = f"{value / 1e9:g} GB" if bar.unit == "GB" else f"{value:.3g}x"
     return f"<= {shown}" if bar.at_most else shown
 
 

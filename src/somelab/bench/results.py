@@ -19,7 +19,8 @@ class Row:
     case: str
     contender: str
     kind: str
-    """ours | engine | notebook | dense | peer | machine | other | part (of a step: no ratio)"""
+    """ours | engine | int8 | hadamard | notebook | dense | peer | machine | other | part (of a step: no
+    ratio)"""
     median: float | None = None
     low: float | None = None
     """First quartile."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+MANY = 4096
+"""Experts from which on noise per token and expert would take gigabytes."""
 PATTERNS = ("uniform", "skewed", "collapsed")
 ZIPF = 1.5
 
@@ -15,6 +17,10 @@ def choices(pattern: str, num_tokens: int, num_experts: int, top_k: int, seed: i
     """indices_TK, K distinct experts a token. uniform: equally likely; skewed: the r-th most likely with
     weight r^-1.5 (Zipf); collapsed: the same K for all."""
     rng = torch.Generator().manual_seed(seed)
+    if pattern == "uniform" and num_experts > MANY:
+        # One from each of K equal parts: distinct, and every expert is equally likely.
+        part = num_experts // top_k
+        return torch.randint(part, (num_tokens, top_k), generator=rng) + torch.arange(top_k) * part
     order_E = torch.randperm(num_experts, generator=rng)  # the likeliest are not the first ones
     if pattern == "collapsed":
         return order_E[:top_k].expand(num_tokens, top_k).contiguous()

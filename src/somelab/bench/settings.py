@@ -59,6 +59,8 @@ class Settings:
     quick: bool = False
     big: bool = False
     data: str | None = None
+    family: str = "dense"
+    """Of the experts that `scaling` measures."""
     announce: Callable[[str], None] = lambda doing: None
     """Called with what is being measured."""
 

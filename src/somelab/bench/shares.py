@@ -15,6 +15,7 @@ KINDS = {
         "aten::bmm",
         "aten::baddbmm",
         "aten::_grouped_mm",
+        "aten::_int_mm",
         "mkldnn",
     ),
     "attention": ("aten::_scaled_dot_product", "aten::_flash_attention", "aten::_efficient_attention"),
@@ -29,7 +30,7 @@ KINDS = {
         "aten::topk",
         "aten::bincount",
     ),
-    "compiled kernels and the loop around them": ("_FrozenExperts",),
+    "compiled kernels and the loop around them": ("_FrozenExperts", "_Int8Experts", "_Fused"),
 }
 OTHER = "other passes over memory"
 LEAST_SHARE = 0.01

@@ -11,7 +11,7 @@ from somelab.config.base import Group, Positive, Size, at_most, refuse
 Pool = Annotated[int, Field(ge=1), at_most(2**20)]
 Init = Literal["default", "orthogonal", "sparse", "unit"]
 Trainability = Literal["frozen", "gains", "readout", "lora", "full"]
-Engine = Literal["auto", "reference", "grouped", "grouped_mm", "frozen", "native"]
+Engine = Literal["auto", "reference", "grouped", "grouped_mm", "frozen", "native", "int8"]
 
 
 class ExpertsConfig(Group):
@@ -22,7 +22,8 @@ class ExpertsConfig(Group):
     top_k: Pool = 4
     """Experts selected per token (K)."""
     family: str = "dense"
-    """The kind of experts. dense: W_up gelu(W_down x); others may be added (`somelab.ExpertFamily`)."""
+    """The kind of experts. dense: W_up gelu(W_down x); hadamard: random signs and a Walsh-Hadamard transform
+    in place of both matrices, with `experts.mixer`; others may be added (`somelab.ExpertFamily`)."""
     init: Init = "default"
     """default: as nn.Linear; orthogonal; sparse: half of each column zero, the rest N(0, 0.01); unit: an
     expert's output for a unit-rms token has rms 1."""
@@ -42,12 +43,13 @@ class ExpertsConfig(Group):
     """Factor on the layer's mixture before the residual sum."""
     train_output_gain: bool = False
     """Train that factor, one per layer."""
-    storage: Literal["float32", "bfloat16"] = "float32"
-    """Storage type of frozen weights. bfloat16 halves memory; it rounds the drawn weights once, at the
-    start."""
+    storage: Literal["float32", "bfloat16", "int8"] = "float32"
+    """Storage type of frozen weights, which are rounded once, when they are drawn. bfloat16 halves memory;
+    int8 quarters it: integers from -127 to 127 and one scale per expert and matrix."""
     engine: Engine = "auto"
     """The dispatch engine that computes the experts. auto: the fastest on this machine. frozen and native
-    (frozen with compiled kernels): only where no expert is trained."""
+    (frozen with compiled kernels): only where no expert is trained. int8: integer products, with storage int8
+    alone; tokens and gradients are rounded to 8 bits per row on the way."""
 
     @model_validator(mode="after")
     def _enough_experts(self) -> ExpertsConfig:

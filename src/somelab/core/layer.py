@@ -153,7 +153,7 @@ class SomeLayer(nn.Module):
         credits_ = collecting and self.statistics.wants_credit
         outputs_TKO = (
             self.experts.empty_outputs(input_TD, routing.indices_TK)
-            if credits_ and self.keeps_outputs
+            if credits_ and self.keeps_outputs and self.experts.retains_outputs
             else None
         )
         mixture_TD = (
@@ -236,13 +236,15 @@ class SomeLayer(nn.Module):
         """[T, K] what each expert contributed beyond the mean of the token's experts, by a = <M expert(x),
         error>, M the mixer. `input_TD`: the input of the experts; `outputs_TKO`: per-expert outputs, if
         retained."""
-        if outputs_TKO is None:
-            outputs_TKO = self.experts.empty_outputs(input_TD, routing.indices_TK)
-            self.experts(input_TD, routing.indices_TK, routing.gates_TK, outputs_TKO)
         wanted_TD = error.reshape(-1, error.shape[-1]).to(input_TD.dtype) * self.output_gain
         if self.mixer is not None:
             wanted_TD = wanted_TD @ self.mixer.weight.to(input_TD.dtype)
-        return merits(self.experts.alignment(outputs_TKO, wanted_TD), routing.gates_TK)
+        alignment_TK = (
+            self.experts.recomputed_alignment(input_TD, routing.indices_TK, wanted_TD)
+            if outputs_TKO is None
+            else self.experts.alignment(outputs_TKO, wanted_TD)
+        )
+        return merits(alignment_TK, routing.gates_TK)
 
     def _warn_if_undriven(self) -> None:
         """Warn once if an optimizer has changed a weight and the keys have not been moved."""

@@ -31,11 +31,16 @@ def token_draws(seed: int, purpose: str, layer: int, step: int, token_index_T: T
 
     Counter-based (splitmix64), so that micro-batches and ranks draw for their tokens exactly what one big
     batch would have drawn for them."""
-    state_T = (token_index_T.to(torch.int64) + 1) * _GOLDEN + derive(seed, purpose, layer, step)
-    state_T = (state_T ^ _shift_right(state_T, 30)) * _MIX_1
-    state_T = (state_T ^ _shift_right(state_T, 27)) * _MIX_2
-    state_T = state_T ^ _shift_right(state_T, 31)
-    return _shift_right(state_T, 11).to(torch.float64) * 2.0**-53
+    return _shift_right(hashed(derive(seed, purpose, layer, step), token_index_T), 11).double() * 2.0**-53
+
+
+def hashed(key: int, counter: Tensor) -> Tensor:
+    """64 random bits for each counter, as int64: splitmix64 from `key`, which `derive` gives. Integers alone,
+    so that every device and every version of torch computes the same bits."""
+    state = (counter.to(torch.int64) + 1) * _GOLDEN + key
+    state = (state ^ _shift_right(state, 30)) * _MIX_1
+    state = (state ^ _shift_right(state, 27)) * _MIX_2
+    return state ^ _shift_right(state, 31)
 
 
 def _shift_right(value_T: Tensor, bits: int) -> Tensor:

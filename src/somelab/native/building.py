@@ -1,5 +1,5 @@
-"""From kernels.cpp to a library in a private folder of the cache: identified by source, compiler, processor
-and torch, built by one process while others wait, and read back only as it was written.
+"""From the C++ sources to a library in a private folder of the cache: identified by source, compiler,
+processor and torch, built by one process while others wait, and read back only as it was written.
 
 Linked to the OpenMP runtime that torch has loaded, by its path: a second runtime would bring a second pool of
 threads."""
@@ -20,7 +20,8 @@ from somelab.disk.built_once import VARIABLE, cache_root
 from somelab.errors import ConfigError
 from somelab.native.private_folder import NotPrivate, PrivateFolder
 
-SOURCE = Path(__file__).with_name("kernels.cpp")
+SOURCES = tuple(sorted(Path(__file__).parent.glob("*.cpp")))
+HEADERS = tuple(sorted(Path(__file__).parent.glob("*.h")))
 LIBRARY = "kernels.so"
 FLAGS = (
     "-std=c++17",
@@ -159,7 +160,7 @@ def _origin(compiler: str, runtime: Path) -> dict[str, str]:
         else None
     )
     return {
-        "source": _digest(SOURCE.read_bytes()),
+        "source": _digest(b"".join(path.read_bytes() for path in (*SOURCES, *HEADERS))),
         "flags": " ".join(FLAGS),
         "compiler": f"{compiler}: {version}",
         "machine": platform.machine(),
@@ -171,10 +172,12 @@ def _origin(compiler: str, runtime: Path) -> dict[str, str]:
 
 def _compile(compiler: str, runtime: Path, workspace: Path) -> bytes:
     """The compiled library. The processes work in `workspace` and name their files relative to it."""
-    _run([compiler, *FLAGS, "-fopenmp", "-c", str(SOURCE), "-o", "kernels.o"], workspace)
+    objects = [f"{source.stem}.o" for source in SOURCES]
+    for source, target in zip(SOURCES, objects, strict=True):
+        _run([compiler, *FLAGS, "-fopenmp", "-c", str(source), "-o", target], workspace)
     # Without -fopenmp here, which would link the compiler's own runtime; `defs` makes a missing symbol an
     # error now.
-    _run([compiler, "-shared", "kernels.o", str(runtime), "-Wl,-z,defs", "-o", LIBRARY], workspace)
+    _run([compiler, "-shared", *objects, str(runtime), "-Wl,-z,defs", "-o", LIBRARY], workspace)
     return (workspace / LIBRARY).read_bytes()
 
 

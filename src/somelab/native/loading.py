@@ -89,7 +89,7 @@ def _agrees(kernels: NativeKernels) -> bool:
     import torch
     from torch.nn import functional as F
 
-    from somelab.native.table import NAMES
+    from somelab.native.calls import NAMES
 
     x = torch.linspace(-7, 7, 4 * 37).view(4, 37)
     for dtype in NAMES:
@@ -97,4 +97,16 @@ def _agrees(kernels: NativeKernels) -> bool:
         kernels.activate(x.to(dtype), torch.zeros(37), out)
         if not torch.allclose(out.float(), F.gelu(x.to(dtype).float()), rtol=5e-3, atol=1e-5):
             return False
-    return True
+    return _hadamard_agrees(kernels)
+
+
+def _hadamard_agrees(kernels: NativeKernels) -> bool:
+    import torch
+
+    from somelab.core.dispatch.hadamard import HadamardPool, hadamard_reference
+
+    pool = HadamardPool(key=7, num_experts=3, d_model=100, d_ffn=256)
+    x_TD = torch.linspace(-3, 3, 200).view(2, 100)
+    indices_TK, gates_TK = torch.tensor([[0, 2], [1, 0]]), torch.full((2, 2), 0.5)
+    out_TD = kernels.hadamard.forward(x_TD, indices_TK, gates_TK, pool)
+    return torch.allclose(out_TD, hadamard_reference(x_TD, indices_TK, gates_TK, pool), rtol=1e-3, atol=1e-4)

@@ -10,13 +10,14 @@ import ctypes
 import torch
 from torch import Tensor
 
-NAMES = {torch.float32: "float32", torch.bfloat16: "bfloat16"}
-_POINTER, _SIZE, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int
+from somelab.native.calls import INT, NAMES, POINTER, SIZE, addresses, calls_of
+from somelab.native.hadamard import NativeHadamard
+
 _ARGUMENTS = {
-    "gather": [*[_POINTER] * 5, _SIZE, _SIZE, _INT],
-    "activate": [*[_POINTER] * 3, _SIZE, _SIZE, _INT],
-    "differentiate": [*[_POINTER] * 4, _SIZE, _SIZE, _INT],
-    "mix": [*[_POINTER] * 5, _SIZE, _SIZE, _INT],
+    "gather": [*[POINTER] * 5, SIZE, SIZE, INT],
+    "activate": [*[POINTER] * 3, SIZE, SIZE, INT],
+    "differentiate": [*[POINTER] * 4, SIZE, SIZE, INT],
+    "mix": [*[POINTER] * 5, SIZE, SIZE, INT],
 }
 
 
@@ -27,13 +28,8 @@ class NativeKernels:
     adds_bias = True
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        self._calls = {
-            name: {dtype: getattr(library, f"{name}_{text}") for dtype, text in NAMES.items()}
-            for name in _ARGUMENTS
-        }
-        for name, calls in self._calls.items():
-            for call in calls.values():
-                call.argtypes, call.restype = _ARGUMENTS[name], None
+        self._calls = calls_of(library, _ARGUMENTS)
+        self.hadamard = NativeHadamard(library)
 
     def supports(self, device_type: str, dtype: torch.dtype) -> bool:
         return device_type == "cpu" and dtype in NAMES
@@ -65,9 +61,6 @@ class NativeKernels:
         self._call("mix", product_NW, target_TW, token_N, product_NW, bias_W, gate_N)
 
     def _call(self, name: str, block_NW: Tensor, *tensors: Tensor | None) -> None:
-        """Memory addresses carry no strides or types, so those are checked here: `block_NW` gives rows, width
-        and type."""
-        assert all(tensor is None or tensor.is_contiguous() for tensor in tensors), name
+        """`block_NW` gives rows, width and type."""
         rows, width = block_NW.shape
-        addresses = (None if tensor is None else tensor.data_ptr() for tensor in tensors)
-        self._calls[name][block_NW.dtype](*addresses, rows, width, torch.get_num_threads())
+        self._calls[name][block_NW.dtype](*addresses(*tensors), rows, width, torch.get_num_threads())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from somelab.bench import routings
 from somelab.bench.settings import Shape
@@ -57,6 +57,12 @@ class Pass:
 
     def run_both(self) -> tuple[Tensor, ...]:
         return torch.autograd.grad(self.forward(), self.leaves, self.grad)
+
+
+def frozen_pass(experts: nn.Module, load: Load) -> Pass:
+    """Backward reaches the tokens and the gates."""
+    leaves = (load.x_TD, load.gates_TK)
+    return Pass(lambda: experts(load.x_TD, load.indices_TK, load.gates_TK), leaves, load.grad_TD)
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,20 @@ import torch
 
 from somelab.bench.measuring import Contender, Timing
 from somelab.bench.results import Row
+from somelab.core.dispatch.int8 import multiplies_int8
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+INT8 = "int8"
 SIZES = (1024, 2048)
 QUICK_SIZES = (128,)
 
 
 def gemm_contenders(quick: bool) -> list[Contender]:
-    """A contender for each type and size, to be timed among all others."""
+    """A contender for each type and size, to be timed among all others. Products of int8 only where the
+    processor has them: elsewhere one would take minutes."""
     sizes = QUICK_SIZES if quick else SIZES
-    return [_product(name, size) for name in DTYPES for size in sizes]
+    products = [_product(name, size) for name in DTYPES for size in sizes]
+    return [*products, *(_integer_product(size) for size in sizes if multiplies_int8())]
 
 
 def _product(name: str, size: int) -> Contender:
@@ -24,6 +28,19 @@ def _product(name: str, size: int) -> Contender:
     left, right = (torch.randn(size, size, generator=rng).to(DTYPES[name]) for _ in range(2))
     out = torch.empty(size, size, dtype=DTYPES[name])
     return Contender(f"product {name} {size}", lambda: torch.mm(left, right, out=out))
+
+
+def _integer_product(size: int) -> Contender:
+    rng = torch.Generator().manual_seed(size)
+    left, right = (torch.randint(-127, 128, (size, size), generator=rng).to(torch.int8) for _ in range(2))
+    out = torch.empty(size, size, dtype=torch.int32)
+    multiply = torch.ops.aten._int_mm.out
+    return Contender(f"product {INT8} {size}", lambda: multiply(left, right.T, out=out))
+
+
+def int8_peak(peak: dict[str, float]) -> float:
+    """GOP/s of products of integers: of int8, or of fp32 where those are faster."""
+    return max(peak.get(INT8, 0.0), peak["fp32"])
 
 
 def peaks(timings: list[dict[str, Timing]]) -> dict[str, float]:

@@ -13,8 +13,8 @@ from somelab.bench.results import OURS, Result, Row, fastest, find, ratio, rows_
 from somelab.bench.routings import PATTERNS
 from somelab.bench.settings import Settings, Shape, shape_record
 from somelab.bench.shares import sentence, shares
-from somelab.bench.suites import gemm
-from somelab.bench.suites.expert_pass import Entrant, Load, Pass, load_of
+from somelab.bench.suites import families, gemm
+from somelab.bench.suites.expert_pass import Entrant, Load, Pass, frozen_pass, load_of
 from somelab.config import ExpertsConfig
 from somelab.core.dispatch import ENGINES
 from somelab.core.experts import DenseExperts
@@ -23,7 +23,7 @@ from somelab.model.feedforward import Dense
 AUTO = "ours (auto)"
 NOTEBOOK = "notebook"
 DENSE = "dense, trained"
-PROFILED = (AUTO, NOTEBOOK, DENSE)
+PROFILED = (AUTO, NOTEBOOK, DENSE, families.INT8_POOL, families.HADAMARD)
 FORWARD, BOTH = "forward", "forward + backward"
 REPETITIONS = 7
 BUDGET = {FORWARD: 20.0, BOTH: 45.0}
@@ -31,7 +31,8 @@ BUDGET = {FORWARD: 20.0, BOTH: 45.0}
 
 def run(settings: Settings) -> Result:
     shape, dtype = settings.shape(), settings.compute
-    entrants = [*_ours(shape, settings), _dense(shape, dtype), *peers.peers(dtype)]
+    entrants = [*_ours(shape, settings), _dense(shape, dtype), *families.entrants(shape, dtype)]
+    entrants += peers.peers(dtype)
     products = gemm.gemm_contenders(settings.quick)
     rows, timings, profiles = list[Row](), list[Measured](), list[str]()
     for pattern in PATTERNS:
@@ -54,7 +55,10 @@ def run(settings: Settings) -> Result:
         "One expert pass",
         settings.record(**shape_record(shape), frozen_gflop=shape.frozen_flops / 1e9),
         rows,
-        ratios_of(rows, shape, peak[settings.compute_name]),
+        {
+            **ratios_of(rows, shape, peak[settings.compute_name]),
+            **family_ratios(rows, shape, gemm.int8_peak(peak)),
+        },
         notes=[
             (
                 "gemm_peak is the time that the products alone would take at the machine's peak / our "
@@ -65,6 +69,7 @@ def run(settings: Settings) -> Result:
                 "for gradients of weights."
             ),
             "best_peer is the quickest of the peers, under uniform routing, forward + backward.",
+            *families.notes(shape),
             *profiles,
         ],
     )
@@ -94,18 +99,39 @@ def ratios_of(rows: list[Row], shape: Shape, peak: float) -> dict[str, float | s
     }
 
 
+def family_ratios(rows: list[Row], shape: Shape, int8_peak: float) -> dict[str, float | str | None]:
+    """Other time / the time of a pool born in int8, or of Hadamard experts. `int8_peak` in GOP/s."""
+    uniform, skewed = case_of("uniform", BOTH), case_of("skewed", BOTH)
+
+    def seconds(case: str, contender: str) -> float | None:
+        row = find(rows, case, contender)
+        return row.median if row else None
+
+    peer, int8 = fastest(rows, uniform, "peer"), seconds(uniform, families.INT8_POOL)
+    return {
+        "int8_notebook_uniform": ratio(seconds(uniform, NOTEBOOK), int8),
+        "int8_notebook_skewed": ratio(seconds(skewed, NOTEBOOK), seconds(skewed, families.INT8_POOL)),
+        "int8_best_peer": ratio(peer.median if peer else None, int8),
+        "int8_peak": ratio(shape.frozen_flops / (int8_peak * 1e9), int8),
+        "hadamard_frozen": ratio(seconds(uniform, AUTO), seconds(uniform, families.HADAMARD)),
+        "hadamard_dense_equal": ratio(
+            seconds(uniform, families.DENSE_EQUAL), seconds(uniform, families.HADAMARD_BLOCK)
+        ),
+    }
+
+
 def _ours(shape: Shape, settings: Settings) -> list[Entrant]:
     """Every engine and the notebooks' implementation, on the same pool."""
     config = ExpertsConfig(
         num_experts=shape.num_experts, d_ffn=shape.d_ffn, top_k=shape.top_k, storage=settings.storage
     )
     pool = DenseExperts(shape.d_model, config, seed=0, layer=0)
-    entrants = [_engine(pool, name) for name in ENGINES]
+    entrants = [_engine(pool, name) for name in ENGINES if name != "int8"]  # its pool is another
     notebook = NotebookExperts(pool.weights())
     note = "one module per expert, sort + split + loop, autograd"
     return [
         *entrants,
-        Entrant(NOTEBOOK, "notebook", note, lambda load: _frozen_pass(notebook, load), comparable=True),
+        Entrant(NOTEBOOK, "notebook", note, lambda load: frozen_pass(notebook, load), comparable=True),
     ]
 
 
@@ -116,12 +142,7 @@ def _engine(pool: DenseExperts, name: str) -> Entrant:
     for weight_name, weight in pool.drawn_weights():
         setattr(same, weight_name, weight)
     label, kind = (AUTO, OURS) if name == "auto" else (f"engine {name}", "engine")
-    return Entrant(label, kind, "", lambda load: _frozen_pass(same, load), comparable=True)
-
-
-def _frozen_pass(experts: torch.nn.Module, load: Load) -> Pass:
-    leaves = (load.x_TD, load.gates_TK)
-    return Pass(lambda: experts(load.x_TD, load.indices_TK, load.gates_TK), leaves, load.grad_TD)
+    return Entrant(label, kind, "", lambda load: frozen_pass(same, load), comparable=True)
 
 
 def _dense(shape: Shape, dtype: torch.dtype) -> Entrant:

@@ -1,7 +1,10 @@
 """`somelab bench scaling`: does a step get slower with more experts at the same K and tokens? A layer's
-forward, backward and gravity, for pools from 64 to 512 experts."""
+forward, backward and gravity, for pools from 64 to 512 experts; with `--family hadamard` also the experts
+alone, routing given, for pools of up to a million."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -9,8 +12,10 @@ from torch.nn import functional as F
 
 from somelab.bench import routings
 from somelab.bench.measuring import Contender, measure
-from somelab.bench.results import OURS, Result, ratio, rows_of, with_ratios
+from somelab.bench.results import OURS, Result, Row, ratio, rows_of, with_ratios
 from somelab.bench.settings import Settings, Shape, shape_record
+from somelab.bench.suites.expert_pass import frozen_pass, load_of
+from somelab.bench.suites.families import hadamard_experts
 from somelab.config import ExpertsConfig, GravityConfig, RouterConfig
 from somelab.core.layer import SomeLayer
 
@@ -19,6 +24,9 @@ QUICK_POOLS = (8, 16)
 REPETITIONS = 7
 BUDGET = 40.0
 CASE = "a layer's step"
+GIVEN_CASE = "the experts alone, routing given"
+GIVEN_POOLS = (64, 512, 65_536, 1_000_000)
+QUICK_GIVEN_POOLS = (8, 5000)
 
 
 def run(settings: Settings) -> Result:
@@ -33,13 +41,17 @@ def run(settings: Settings) -> Result:
     kinds = {_name(num_experts): OURS if num_experts == pools[0] else "other" for num_experts in pools}
     rows = with_ratios(rows_of(CASE, measured, kinds))
     times = [measured.timings[_name(num_experts)].median for num_experts in pools]
+    ratios: dict[str, float | str | None] = {"largest_over_smallest": ratio(times[-1], times[0])}
+    if settings.family == "hadamard":
+        given, given_ratios = _given_routing(shape, settings)
+        rows, ratios = [*rows, *given], {**ratios, **given_ratios}
     sizes = {name: value for name, value in shape_record(shape).items() if name != "num_experts"}
     return Result(
         "scaling",
         f"From {pools[0]} to {pools[-1]} experts",
-        settings.record(**sizes, pools=list(pools)),
+        settings.record(**sizes, pools=list(pools), family=settings.family),
         rows,
-        {"largest_over_smallest": ratio(times[-1], times[0])},
+        ratios,
         notes=[
             (
                 f"largest_over_smallest is the time with {pools[-1]} experts / the time with {pools[0]}: "
@@ -53,18 +65,33 @@ def run(settings: Settings) -> Result:
     )
 
 
+def _given_routing(shape: Shape, settings: Settings) -> tuple[list[Row], dict[str, float | str | None]]:
+    """The expert pass alone: a pool of any size costs the same, and the search for keys is left out."""
+    pools = QUICK_GIVEN_POOLS if settings.quick else GIVEN_POOLS
+    settings.announce("scaling: the experts alone")
+    loads = {
+        number: load_of(replace(shape, num_experts=number), "uniform", settings.compute) for number in pools
+    }
+    contenders = [
+        Contender(_name(number), frozen_pass(hadamard_experts(shape, number), load).run_both)
+        for number, load in loads.items()
+    ]
+    measured = measure(contenders, settings.times(REPETITIONS), BUDGET)
+    kinds = {_name(number): OURS if number == pools[0] else "other" for number in pools}
+    times = {number: measured.timings[_name(number)].median for number in pools}
+    ratios = {
+        f"experts_{number}_over_{pools[0]}": ratio(times[number], times[pools[0]]) for number in pools[1:]
+    }
+    return with_ratios(rows_of(GIVEN_CASE, measured, kinds)), {**ratios}
+
+
 def _name(num_experts: int) -> str:
     return f"{num_experts} experts"
 
 
 def _contender(name: str, shape: Shape, num_experts: int, settings: Settings) -> Contender:
     layer = SomeLayer(
-        shape.d_model,
-        ExpertsConfig(
-            num_experts=num_experts, d_ffn=shape.d_ffn, top_k=shape.top_k, storage=settings.storage
-        ),
-        RouterConfig(kind="linear"),
-        GravityConfig(),
+        shape.d_model, _experts(shape, num_experts, settings), RouterConfig(kind="linear"), GravityConfig()
     ).train()
     pass_on_(layer)
     x_TD = tokens_near_keys(layer, shape.num_tokens)
@@ -80,6 +107,14 @@ def _contender(name: str, shape: Shape, num_experts: int, settings: Settings) ->
         layer.apply_gravity_()
 
     return Contender(name, step, before=lambda: layer.keystore.restore_(start))
+
+
+def _experts(shape: Shape, num_experts: int, settings: Settings) -> ExpertsConfig:
+    if settings.family == "hadamard":
+        return hadamard_experts(shape, num_experts).config
+    return ExpertsConfig(
+        num_experts=num_experts, d_ffn=shape.d_ffn, top_k=shape.top_k, storage=settings.storage
+    )
 
 
 @torch.no_grad()

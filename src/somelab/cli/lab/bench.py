@@ -49,6 +49,8 @@ class Arguments:
     data: str | None = None
     """Text for `step` and `memory`: a file, a folder or a dataset. Without it: made-up documents of
     TinyStories' lengths."""
+    family: Literal["dense", "hadamard"] = "dense"
+    """Family of the experts for `scaling`."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE.md", help_behavior_hint="")] = None
     """Write a report there, too."""
 
@@ -57,7 +59,7 @@ class Arguments:
         given = {
             name: value
             for name, value in vars(self).items()
-            if name != "what" and value not in (None, False, "auto")
+            if name != "what" and value not in (None, False, "auto", "dense")
         }
         flags = [f"--{name}" if value is True else f"--{name} {value}" for name, value in given.items()]
         return " ".join(["somelab bench", self.what, *flags])
@@ -85,6 +87,7 @@ def run(arguments: Arguments) -> None:
         arguments.quick,
         arguments.big,
         arguments.data,
+        arguments.family,
         announce=lambda doing: print(doing, file=sys.stderr, flush=True),
     )
     names = list(suite.BENCHES) if arguments.what == "all" else [arguments.what]
@@ -115,6 +118,9 @@ def _check(arguments: Arguments) -> None:
         raise ConfigError(
             "big", True, f"{arguments.what} has no larger form", "leave it out, or measure memory"
         )
+    if arguments.family != "dense" and arguments.what not in ("scaling", "all"):
+        problem = f"{arguments.what} measures every family"
+        raise ConfigError("family", arguments.family, problem, "leave it out, or measure scaling")
     if arguments.out is not None and not arguments.out.parent.is_dir():
         raise ConfigError(
             "out", str(arguments.out), "its folder does not exist", f"make {arguments.out.parent} first"

@@ -13,6 +13,7 @@ from somelab.core.dispatch.choice import choose_for
 from somelab.core.dispatch.frozen import dispatch_frozen, dispatch_native
 from somelab.core.dispatch.grouped import dispatch_grouped
 from somelab.core.dispatch.grouped_mm import dispatch_grouped_mm
+from somelab.core.dispatch.int8 import dispatch_int8
 from somelab.core.dispatch.reference import dispatch_reference
 from somelab.core.dispatch.weights import ExpertWeights
 
@@ -52,6 +53,7 @@ ENGINES: dict[str, Dispatch] = {
     "grouped_mm": dispatch_grouped_mm,
     "frozen": dispatch_frozen,
     "native": dispatch_native,
+    "int8": dispatch_int8,
 }
 
 
@@ -63,7 +65,7 @@ def engine(name: str) -> Dispatch:
 def keep_loops_uncompiled_() -> None:
     """Exclude the engines that loop over experts from torch.compile, which would trace one graph per
     block."""
-    for name in ("grouped", "frozen", "native"):
+    for name in ("grouped", "frozen", "native", "int8"):
         ENGINES[name] = cast("Dispatch", torch.compiler.disable(ENGINES[name]))
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from somelab.core.dispatch.grouped_mm import fits_grouped_mm
+from somelab.core.dispatch.int8 import multiplies_int8
 from somelab.core.dispatch.kernels import registered
 from somelab.core.dispatch.weights import ExpertWeights, can_be_frozen, compute_dtype
 
@@ -23,9 +24,12 @@ def choose(
     frozen: bool,
     native_available: bool,
     widths_fit: bool,
+    int8: bool = False,
 ) -> str:
     """The name of the fastest engine. `capability`: CUDA's, None elsewhere; `widths_fit`: rows of whole 16
-    bytes."""
+    bytes; `int8`: pools of integers on a processor that multiplies them."""
+    if frozen and int8:
+        return "int8"
     capable = device_type == "cuda" and capability is not None and capability >= LEAST_CAPABILITY
     if capable and dtype == torch.bfloat16 and widths_fit:
         return "grouped_mm"
@@ -44,4 +48,5 @@ def choose_for(x_TD: Tensor, weights: ExpertWeights) -> str:
         frozen=can_be_frozen(weights),
         native_available=kernels is not None and kernels.supports(device.type, dtype),
         widths_fit=fits_grouped_mm(weights),
+        int8=weights.down_scale_E is not None and device.type == "cpu" and multiplies_int8(),
     )

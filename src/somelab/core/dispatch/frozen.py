@@ -91,13 +91,13 @@ class _Typed:
         self.bias_dtype = torch.float32 if kernels.adds_bias else dtype
 
     def down(self, expert: int) -> Tensor:
-        return self.weights.down_EFD[expert].to(self.dtype)
+        return self.weights.down(expert, self.dtype)
 
     def down_bias(self, expert: int) -> Tensor:
         return self.weights.down_bias_EF[expert].to(self.bias_dtype)
 
     def up(self, expert: int) -> Tensor | None:
-        return None if self.weights.up_EDF is None else self.weights.up_EDF[expert].to(self.dtype)
+        return self.weights.up(expert, self.dtype)
 
     def up_bias(self, expert: int) -> Tensor | None:
         return (

@@ -33,6 +33,7 @@ def dispatch_grouped_mm(
         d_ffn, d_model = weights.down_EFD.shape[1:]
         widths = f"model.d_model = {d_model} and experts.d_ffn = {d_ffn} must be multiples of {ROW_MULTIPLE}"
         raise ConfigError("experts.engine", "grouped_mm", widths, "change them, or choose engine grouped")
+    weights = weights.in_type(compute_dtype(x_TD))
     if can_be_frozen(weights):
         return dispatch_frozen_grouped(x_TD, indices_TK, gates_TK, weights, outputs_TKO)
     pairs = sort_by_expert(indices_TK)

@@ -6,10 +6,13 @@ Shape letters: T tokens, N rows of one block, F hidden width, W any width."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from somelab.core.dispatch.hadamard_fused import HadamardKernels
 
 aten = torch.ops.aten
 
@@ -46,6 +49,13 @@ class Kernels(Protocol):
     ) -> None:
         """target[token_n] += gate_n (product_n + bias). Tokens are in ascending order."""
         ...
+
+
+class CompiledKernels(Kernels, Protocol):
+    """What a compiled library has beside them."""
+
+    @property
+    def hadamard(self) -> HadamardKernels: ...
 
 
 class TorchKernels:
@@ -89,7 +99,7 @@ class TorchKernels:
 
 
 TORCH = TorchKernels()
-_registered: list[Kernels] = []
+_registered: list[CompiledKernels] = []
 _loaders: list[Callable[[], object]] = []
 
 
@@ -98,12 +108,12 @@ def load_with_(loader: Callable[[], object]) -> None:
     _loaders[:] = [loader]
 
 
-def register_(kernels: Kernels | None) -> None:
+def register_(kernels: CompiledKernels | None) -> None:
     """Register a compiled table for the engines `native` and `auto`; None removes it."""
     _registered[:] = [] if kernels is None else [kernels]
 
 
-def registered() -> Kernels | None:
+def registered() -> CompiledKernels | None:
     """The compiled table, or None."""
     if _loaders and not _registered and not torch.compiler.is_compiling():
         _loaders.pop()()

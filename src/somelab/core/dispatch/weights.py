@@ -24,11 +24,36 @@ class ExpertWeights(NamedTuple):
     lora_down_out_EFR: Tensor | None = None
     lora_up_in_ERF: Tensor | None = None
     lora_up_out_EDR: Tensor | None = None
+    down_scale_E: Tensor | None = None
+    """With int8 matrices: an expert's matrix is its integers times its scale. Biases are zero then."""
+    up_scale_E: Tensor | None = None
+
+    def down(self, expert: int, dtype: torch.dtype) -> Tensor:
+        """One expert's matrix in this type."""
+        return _scaled(self.down_EFD, self.down_scale_E, expert, dtype)
+
+    def up(self, expert: int, dtype: torch.dtype) -> Tensor | None:
+        return None if self.up_EDF is None else _scaled(self.up_EDF, self.up_scale_E, expert, dtype)
+
+    def in_type(self, dtype: torch.dtype) -> ExpertWeights:
+        """All matrices in this type and without scales, for engines that take the pool as a whole."""
+        if self.down_scale_E is None:
+            return self
+        everyone = slice(None)
+        up_EDF = None if self.up_EDF is None else _scaled(self.up_EDF, self.up_scale_E, everyone, dtype)
+        down_EFD = _scaled(self.down_EFD, self.down_scale_E, everyone, dtype)
+        return self._replace(down_EFD=down_EFD, up_EDF=up_EDF, down_scale_E=None, up_scale_E=None)
 
     @property
     def d_out(self) -> int:
         """Width of an output: D, or F without an up-projection."""
         return self.down_EFD.shape[1] if self.up_EDF is None else self.up_EDF.shape[1]
+
+
+def _scaled(matrices: Tensor, scale_E: Tensor | None, expert: int | slice, dtype: torch.dtype) -> Tensor:
+    if scale_E is None:
+        return matrices[expert].to(dtype)
+    return matrices[expert].float().mul_(scale_E[expert][..., None, None]).to(dtype)
 
 
 def can_be_frozen(weights: ExpertWeights) -> bool:
@@ -46,7 +71,7 @@ def compute_dtype(x_TD: Tensor) -> torch.dtype:
 def expert_output(weights: ExpertWeights, expert: int, x_ND: Tensor) -> Tensor:
     """One expert's output for N tokens: W_up (gains * gelu(W_down x + b_down)) + b_up, with LoRA where it
     exists."""
-    hidden_NF = _linear(x_ND, weights.down_EFD[expert], weights.down_bias_EF[expert])
+    hidden_NF = _linear(x_ND, weights.down(expert, x_ND.dtype), weights.down_bias_EF[expert])
     if weights.lora_down_in_ERD is not None and weights.lora_down_out_EFR is not None:
         hidden_NF = hidden_NF + F.linear(
             F.linear(x_ND, weights.lora_down_in_ERD[expert]), weights.lora_down_out_EFR[expert]
@@ -54,9 +79,10 @@ def expert_output(weights: ExpertWeights, expert: int, x_ND: Tensor) -> Tensor:
     hidden_NF = F.gelu(hidden_NF)
     if weights.gains_EF is not None:
         hidden_NF = hidden_NF * weights.gains_EF[expert].to(hidden_NF.dtype)
-    if weights.up_EDF is None or weights.up_bias_ED is None:
+    up_DF = weights.up(expert, hidden_NF.dtype)
+    if up_DF is None or weights.up_bias_ED is None:
         return hidden_NF
-    output_ND = _linear(hidden_NF, weights.up_EDF[expert], weights.up_bias_ED[expert])
+    output_ND = _linear(hidden_NF, up_DF, weights.up_bias_ED[expert])
     if weights.lora_up_in_ERF is not None and weights.lora_up_out_EDR is not None:
         output_ND = output_ND + F.linear(
             F.linear(hidden_NF, weights.lora_up_in_ERF[expert]), weights.lora_up_out_EDR[expert]
@@ -65,5 +91,5 @@ def expert_output(weights: ExpertWeights, expert: int, x_ND: Tensor) -> Tensor:
 
 
 def _linear(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """F.linear for frozen weights that may be stored in another type than the tokens."""
-    return F.linear(x, weight.to(x.dtype), bias.to(x.dtype))
+    """F.linear for a frozen bias that may be stored in another type than the tokens."""
+    return F.linear(x, weight, bias.to(x.dtype))

@@ -3,5 +3,14 @@ is a line here."""
 
 from somelab.core.experts.dense import DenseExperts
 from somelab.core.experts.family import FAMILIES, ExpertFamily, Origin, build_experts, frozen_pools
+from somelab.core.experts.hadamard import HadamardExperts
 
-__all__ = ["FAMILIES", "DenseExperts", "ExpertFamily", "Origin", "build_experts", "frozen_pools"]
+__all__ = [
+    "FAMILIES",
+    "DenseExperts",
+    "ExpertFamily",
+    "HadamardExperts",
+    "Origin",
+    "build_experts",
+    "frozen_pools",
+]

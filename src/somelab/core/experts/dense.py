@@ -23,7 +23,9 @@ from somelab.core.seeding import generator
 if TYPE_CHECKING:
     from somelab.config import ExpertsConfig
 
-STORAGE = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+STORAGE = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int8": torch.int8}
+LARGEST = 127
+"""Of the integers of an int8 pool: symmetric, so that -128 is left out."""
 
 
 class DenseExperts(ExpertFamily, name="dense"):
@@ -45,6 +47,12 @@ class DenseExperts(ExpertFamily, name="dense"):
         self.down_bias_EF = drawn(num_experts, d_ffn)
         self.up_EDF = drawn(num_experts, d_model, d_ffn) if kind != "readout" else None
         self.up_bias_ED = drawn(num_experts, d_model) if kind != "readout" else None
+
+        def scale() -> nn.Parameter:
+            return nn.Parameter(torch.empty(num_experts), requires_grad=False)
+
+        self.down_scale_E = scale() if dtype == torch.int8 else None
+        self.up_scale_E = scale() if dtype == torch.int8 and kind != "readout" else None
         self.gains_EF = nn.Parameter(torch.empty(num_experts, d_ffn)) if kind == "gains" else None
         self.readout_DF = nn.Parameter(torch.empty(d_model, d_ffn)) if kind == "readout" else None
         rank = config.lora_rank if kind == "lora" else 0
@@ -75,15 +83,15 @@ class DenseExperts(ExpertFamily, name="dense"):
         down_FD = torch.empty(origin.d_ffn, origin.d_model)
         up_DF = torch.empty(origin.d_model, origin.d_ffn)
         INITIALISERS[origin.init](down_FD, up_DF, generator(origin.seed, "expert", origin.layer, expert))
-        self.down_EFD[expert].copy_(down_FD)
+        _store_(down_FD, self.down_EFD, self.down_scale_E, expert)
         self.down_bias_EF[expert].zero_()
         if self.up_EDF is not None and self.up_bias_ED is not None:
-            self.up_EDF[expert].copy_(up_DF)
+            _store_(up_DF, self.up_EDF, self.up_scale_E, expert)
             self.up_bias_ED[expert].zero_()
 
     def drawn_weights(self) -> Iterator[tuple[str, nn.Parameter]]:
         """The parameters that `origin` determines (frozen unless trainability is full)."""
-        for name in ("down_EFD", "down_bias_EF", "up_EDF", "up_bias_ED"):
+        for name in ("down_EFD", "down_bias_EF", "up_EDF", "up_bias_ED", "down_scale_E", "up_scale_E"):
             weight = getattr(self, name)
             if weight is not None:
                 yield name, weight
@@ -100,6 +108,8 @@ class DenseExperts(ExpertFamily, name="dense"):
             self.lora_down_out_EFR,
             self.lora_up_in_ERF,
             self.lora_up_out_EDR,
+            self.down_scale_E,
+            self.up_scale_E,
         )
 
     def weights_for(self, dtype: torch.dtype) -> ExpertWeights:
@@ -142,3 +152,12 @@ class DenseExperts(ExpertFamily, name="dense"):
             return (top_k + 1) * d_model * d_ffn
         rank = self.config.lora_rank if self.config.trainability == "lora" else 0
         return top_k * 2 * (d_model * d_ffn + rank * (d_model + d_ffn))
+
+
+def _store_(drawn: Tensor, matrices: Tensor, scale_E: Tensor | None, expert: int) -> None:
+    """Store one drawn matrix; as integers and their scale in an int8 pool."""
+    if scale_E is None:
+        matrices[expert].copy_(drawn)
+        return
+    scale_E[expert] = drawn.abs().max().clamp(min=1e-30) / LARGEST
+    matrices[expert].copy_((drawn / scale_E[expert].to(drawn.device)).round())

@@ -52,6 +52,9 @@ class ExpertFamily(nn.Module, ABC):
     name: ClassVar[str]
     engines: ClassVar[Sequence[str]] = ("auto",)
     """Values of `experts.engine` that can compute it."""
+    retains_outputs: ClassVar[bool] = True
+    """Whether per-expert outputs are kept until credit needs them. False where `recomputed_alignment` is
+    cheap."""
 
     def __init_subclass__(cls, *, name: str, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -133,7 +136,8 @@ class ExpertFamily(nn.Module, ABC):
         def of(expert: int) -> bytes:
             state = hashlib.blake2b(digest_size=16)
             for _, weight in self.drawn_weights():
-                state.update(weight[expert].detach().cpu().contiguous().view(torch.uint8).numpy().data)
+                rows = weight[expert : expert + 1].detach().cpu().contiguous()
+                state.update(rows.view(torch.uint8).numpy().data)
             return state.digest()
 
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as workers:
@@ -160,6 +164,13 @@ class ExpertFamily(nn.Module, ABC):
     def alignment(self, outputs_TKO: Tensor, wanted_TD: Tensor) -> Tensor:
         """[T, K] <expert_k(x), wanted>: how far each expert's output points in the wanted direction."""
         return (outputs_TKO * wanted_TD[:, None]).sum(dim=2, dtype=torch.float32)
+
+    def recomputed_alignment(self, x_TD: Tensor, indices_TK: Tensor, wanted_TD: Tensor) -> Tensor:
+        """The same where no outputs were retained: from the input of the experts."""
+        outputs_TKO = self.empty_outputs(x_TD, indices_TK)
+        gates_TK = torch.zeros(indices_TK.shape, device=x_TD.device)  # outputs do not depend on gates
+        self(x_TD, indices_TK, gates_TK, outputs_TKO)
+        return self.alignment(outputs_TKO, wanted_TD)
 
     def extra_repr(self) -> str:
         return f"{self.origin}, trainability={self.config.trainability}"

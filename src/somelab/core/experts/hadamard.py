@@ -1,0 +1,122 @@
+"""Hadamard experts: expert(q) = gamma c * gelu(H (b * q)), with random signs b and c and the Walsh-Hadamard
+matrix H. No weight is stored or trained: an expert is a few bits of a hash, and costs F log2 N additions.
+
+Shape letters: T tokens, D model width, N width of a transform (D to the next power of two), F hidden units of
+an expert, E experts, K experts per token."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from somelab.core.dispatch.hadamard import (
+    HadamardPool,
+    hadamard_alignment,
+    hadamard_in_blocks,
+    hadamard_reference,
+    next_power_of_two,
+)
+from somelab.core.dispatch.hadamard_fused import HadamardKernels, hadamard_fused, hadamard_fused_alignment
+from somelab.core.dispatch.kernels import registered
+from somelab.core.dispatch.weights import compute_dtype
+from somelab.core.experts.family import ExpertFamily
+from somelab.core.seeding import derive
+from somelab.errors import ConfigError
+
+if TYPE_CHECKING:
+    from somelab.config import ExpertsConfig
+
+FINGERPRINTED = 256
+"""Experts whose signs are in the digest. All follow from one function of integers."""
+
+
+class HadamardExperts(ExpertFamily, name="hadamard"):
+    """E experts of F / N blocks of N hidden units each, of which unit p adds to output p mod D. `init` and
+    `storage` do not apply: signs have neither."""
+
+    engines = ("auto", "reference", "native")
+    retains_outputs = False
+
+    def __init__(self, d_model: int, config: ExpertsConfig, *, seed: int, layer: int) -> None:
+        super().__init__(d_model, config, seed=seed, layer=layer)
+        _check(d_model, config)
+        self.pool = HadamardPool(derive(seed, "signs", layer), config.num_experts, d_model, config.d_ffn)
+
+    def drawn_weights(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """None: signs are computed where they are used."""
+        return iter(())
+
+    def draw_one_(self, expert: int) -> None:
+        """Nothing to draw."""
+
+    def draw_(self, experts: range) -> None:
+        """Nothing to draw."""
+
+    def digest(self) -> str:
+        """Fingerprint of the signs of some experts, the first and the last among them."""
+        last = self.origin.num_experts - 1
+        experts = torch.arange(min(last + 1, FINGERPRINTED), device="cpu")
+        words = self.pool.words(experts * last // max(1, len(experts) - 1))
+        return hashlib.blake2b(words.numpy().tobytes(), digest_size=16).hexdigest()
+
+    def forward(
+        self, x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, outputs_TKO: Tensor | None = None
+    ) -> Tensor:
+        kernels = None if outputs_TKO is not None else self._kernels(x_TD)
+        if kernels is not None:
+            return hadamard_fused(x_TD, indices_TK, gates_TK, self.pool, kernels)
+        compute = hadamard_reference if self.config.engine == "reference" else hadamard_in_blocks
+        return compute(x_TD, indices_TK, gates_TK, self.pool, outputs_TKO)
+
+    def recomputed_alignment(self, x_TD: Tensor, indices_TK: Tensor, wanted_TD: Tensor) -> Tensor:
+        kernels = self._kernels(x_TD)
+        if kernels is not None:
+            return hadamard_fused_alignment(x_TD, indices_TK, wanted_TD, self.pool, kernels)
+        return hadamard_alignment(x_TD, indices_TK, wanted_TD, self.pool)
+
+    def _kernels(self, x_TD: Tensor) -> HadamardKernels | None:
+        """Compiled kernels for these tokens; None: torch computes them."""
+        if self.config.engine == "reference" or torch.compiler.is_compiling():
+            return None
+        compiled, dtype = registered(), compute_dtype(x_TD)
+        if compiled is not None and compiled.hadamard.supports(x_TD.device.type, dtype):
+            return compiled.hadamard
+        if self.config.engine == "native":
+            problem = f"no compiled kernels for {dtype} on {x_TD.device.type} are loaded"
+            remedy = "call somelab.native.load(), see `somelab doctor` for what is missing, or choose auto"
+            raise ConfigError("experts.engine", "native", problem, remedy)
+        return None
+
+    def num_products(self) -> int:
+        """K F log2(N) / 2: an addition or subtraction is half a multiply-add."""
+        return self.config.top_k * self.origin.d_ffn * (self.pool.width.bit_length() - 1) // 2
+
+
+def _check(d_model: int, config: ExpertsConfig) -> None:
+    width = next_power_of_two(d_model)
+    if not config.mixer:
+        raise ConfigError(
+            "experts.mixer",
+            False,
+            "experts of family hadamard have no output projection",
+            "set experts.mixer to true",
+        )
+    if config.d_ffn % width:
+        raise ConfigError(
+            "experts.d_ffn",
+            config.d_ffn,
+            f"experts of family hadamard are blocks of {width} units (model.d_model = {d_model} to the next "
+            "power of two)",
+            f"choose a multiple of {width}",
+        )
+    if config.trainability != "frozen":
+        raise ConfigError(
+            "experts.trainability",
+            config.trainability,
+            "experts of family hadamard have no weights to train",
+            "choose frozen",
+        )
