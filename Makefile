@@ -12,7 +12,7 @@ setup: .venv/.ready
 	touch $@
 
 demo: setup
-	$(BIN)/somelab train demo
+	$(BIN)/somelab demo
 
 test: setup
 	$(BIN)/python -m pytest -m 'not slow and not hard' -n 2

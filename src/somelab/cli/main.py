@@ -27,6 +27,11 @@ class Verb:
 
 
 VERBS: dict[str, Verb] = {
+    "demo": Verb(
+        "somelab.cli.demo.demo",
+        "three minutes: a SoME model and a dense one learn to write, with a page at the end",
+        "first",
+    ),
     "presets": Verb(
         "somelab.cli.about.presets",
         "list the presets: every published run, baselines, a demo",

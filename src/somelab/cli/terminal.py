@@ -1,9 +1,10 @@
-"""Tables and text for people: as wide as the terminal, and never wrapped where the output goes to a file or a
-pipe."""
+"""Tables and text for people: as wide as the terminal. Where the output goes to a file or a pipe, lines are
+not wrapped unless COLUMNS gives a width."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
@@ -13,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 PIPE_WIDTH = 1000
+LEAST_WIDTH = 20
 
 
 class _Console(Console):
@@ -23,8 +25,14 @@ class _Console(Console):
 
 def console() -> Console:
     """Where tables are printed. Markup and highlighting are off."""
-    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    width = None if sys.stdout.isatty() else pipe_width()
     return _Console(width=width, markup=False, highlight=False, emoji=False)
+
+
+def pipe_width() -> int:
+    """The width of output that goes to a file or a pipe: COLUMNS, or no limit in practice."""
+    given = os.environ.get("COLUMNS", "")
+    return int(given) if given.isdecimal() and int(given) >= LEAST_WIDTH else PIPE_WIDTH
 
 
 def table(*columns: str, numbers: tuple[str, ...] = (), wrapped: tuple[str, ...] = ()) -> Table:

@@ -153,11 +153,10 @@ def _machine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if speed:
         times = f"bf16 is {speed['bf16'] / speed['fp32']:.1f} times as fast"
         rows.append(
-            ("1024^3 product", f"fp32 {speed['fp32']:.0f} GFLOP/s, bf16 {speed['bf16']:.0f} GFLOP/s: {times}")
+            (f"{machine.MATMUL}^3 product", f"fp32 {speed['fp32']:.0f} GFLOP/s, bf16 {speed['bf16']:.0f} GFLOP/s: {times}")
         )
     if accelerators:
         rows.append(("CUDA", ", ".join(accelerators["cuda"]) or "none"))
-        rows.append(("MPS", "yes" if accelerators["mps"] else "none"))
     rows += [
         ("memory", f"{_size(facts['memory']['free'])} free of {_size(facts['memory']['total'])}"),
         ("disk", f"{_size(facts['disk']['free'])} free of {_size(facts['disk']['total'])}, here"),
