@@ -64,9 +64,7 @@ def _counts(module: nn.Module) -> tuple[int, int, int, int, int]:
     active = total - sum(_numel(pool.parameters()) - pool.num_active() for pool in pools)
     stored = sum(tensor.numel() * tensor.element_size() for tensor in (*parameters, *buffers))
     linears = _numel(part.weight for part in module.modules() if isinstance(part, nn.Linear))
-    scores = sum(
-        part.keystore.keys_ED.numel() for part in module.modules() if isinstance(part, SomeLayer)
-    )
+    scores = sum(part.keystore.keys_ED.numel() for part in module.modules() if isinstance(part, SomeLayer))
     products = linears + scores + sum(pool.num_products() for pool in pools)
     return total, trainable, active, stored, products
 

@@ -330,6 +330,8 @@ class Trainer:
         disagree."""
         evaluation: Evaluation | None = None
         if self.world.is_first:
+            for callback in self.callbacks:
+                callback.on_evaluation_begin(self, final=final)
             max_tokens = None if final else self.config.train.eval_tokens
             evaluation = evaluate(
                 self.model, validation(self.data, self.config), dtype=self.dtype, max_tokens=max_tokens

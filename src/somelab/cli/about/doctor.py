@@ -153,7 +153,10 @@ def _machine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if speed:
         times = f"bf16 is {speed['bf16'] / speed['fp32']:.1f} times as fast"
         rows.append(
-            (f"{machine.MATMUL}^3 product", f"fp32 {speed['fp32']:.0f} GFLOP/s, bf16 {speed['bf16']:.0f} GFLOP/s: {times}")
+            (
+                f"{machine.MATMUL}^3 product",
+                f"fp32 {speed['fp32']:.0f} GFLOP/s, bf16 {speed['bf16']:.0f} GFLOP/s: {times}",
+            )
         )
     if accelerators:
         rows.append(("CUDA", ", ".join(accelerators["cuda"]) or "none"))

@@ -75,22 +75,16 @@ def pair_of(out: Path, arguments: Arguments) -> tuple[Learner, Learner]:
 
     flags = ["demo", "--minutes", str(arguments.minutes), "--seed", str(arguments.seed)]
     dense = [word for name, value in BASELINE.items() for word in (f"--{name}", str(value))]
-    return (
-        Learner("SoME", out / "some", flags),
-        Learner("dense", out / "dense", [*flags, *dense]),
-    )
+    return (Learner("SoME", out / "some", flags), Learner("dense", out / "dense", [*flags, *dense]))
 
 
 def _print_beginning(minutes: float) -> None:
     from somelab.cli.terminal import console
 
-    out = console()
-    out.print(
-        "Two small language models learn to write recipes, at the same time and for the same time "
-        f"({minutes:g} min of training):\n"
+    console().print(
+        f"Two small language models learn to write recipes, side by side, for {minutes:g} minutes:\n"
         "  SoME   its feed-forward blocks are random experts that are never trained; their keys move\n"
-        "  dense  its feed-forward blocks are trained, with as many trained weights\n",
-        soft_wrap=True,
+        "  dense  its feed-forward blocks are trained, with as many trained weights\n"
     )
 
 
@@ -101,10 +95,11 @@ def _print_end(out: Path, learners: tuple[Learner, Learner], *, opens: bool) -> 
     from somelab.cli.demo import story
     from somelab.cli.terminal import console
     from somelab.library.language_model import load
+    from somelab.runs import RunFolder
 
-    some, dense = learners
+    some = learners[0]
     lm = load(some.folder)
-    results = [story.Result.of(learner, load(learner.folder).run.facts()) for learner in learners]
+    results = [story.Result.of(learner, RunFolder.open(learner.folder).facts()) for learner in learners]
     shown = console()
     width = shown.width if shown.is_terminal else 100
     text = lm.generate(story.PROMPT, max_new_tokens=story.NEW_TOKENS, temperature=0.7)
@@ -128,13 +123,11 @@ def _print_end(out: Path, learners: tuple[Learner, Learner], *, opens: bool) -> 
     shown.print(Text("\nThe page", style="bold"))
     shown.print(f"    {page}" + (", open in your browser" if is_open else f"\n    {where}"), soft_wrap=True)
     shown.print(Text("\nNext", style="bold"))
-    steps = story.next_steps(out, some.folder)
-    longest = max(len(command) for command, _ in steps)
-    for command, meaning in steps:
-        shown.print(f"    {command:<{longest}}  # {meaning}", soft_wrap=True)
-    shown.print("")
+    for command, meaning in story.next_steps(out, some.folder):
+        shown.print(Text.assemble(f"    {command}", ("  # " + meaning, "dim")), soft_wrap=True)
+    shown.print(Text(f"\n{story.SECOND_ACT}", style="bold"))
     for line in story.second_act(out):
-        shown.print(line, soft_wrap=True)
+        shown.print(f"    {line}", soft_wrap=True)
 
 
 def _write_page(out: Path, learners: tuple[Learner, Learner]) -> Path:

@@ -101,9 +101,7 @@ def training(learners: tuple[Learner, Learner]) -> Generator[Pair]:
         yield Pair(learners, tuple(processes), tuple(outputs))
 
 
-def _started(
-    learner: Learner, output: IO[bytes], environment: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
+def _started(learner: Learner, output: IO[bytes], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "somelab", "train", *learner.flags, "--out", str(learner.folder)]
     return subprocess.Popen(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=output

@@ -85,19 +85,21 @@ def next_steps(out: Path, some: Path) -> list[tuple[str, str]]:
     folder, run = shlex.quote(str(out)), shlex.quote(str(some))
     return [
         (f"somelab serve {folder}", "both models in the browser, with prompts of your own"),
-        (f"somelab report {run} --maps pca,tsne", "a page of this model, with a second map of its keys"),
-        (f"somelab generate {run} --prompt '{PROMPT}' --trace", "the experts of every token"),
-        ("somelab play", "a model that was trained for longer"),
+        (f"somelab report {run} --maps pca,tsne", "another map of the keys"),
+        (f"somelab generate {run} --prompt '{PROMPT}' --trace", "experts of each token"),
+        ("somelab play", "a model that was trained for longer, at once"),
     ]
 
 
+SECOND_ACT = "Second act: how the published rules fail"
+
+
 def second_act(out: Path) -> list[str]:
-    """How the published rules fail: a command, and what to look for."""
+    """A command, and what to look for."""
     run = shlex.quote(str(out / "v7"))
     return [
-        "Second act: the published rules (v7) on the same text, where keys fuse and gates become uniform.",
-        f"  somelab train v7 --scale micro --data builtin:recipe --minutes 2 --out {run}",
-        f"  somelab report {run} -o {shlex.quote(str(out / 'v7.html'))}",
-        "Look for: warnings during training, crowding near 1 and equal gates in the table at the end. The",
-        "page names each failure and the rule behind it.",
+        f"somelab train v7 --scale micro --data builtin:recipe --minutes 2 --out {run}",
+        f"somelab report {run} -o {shlex.quote(str(out / 'v7.html'))}",
+        "Look for the warnings, for equal gates and for crowding near 1: keys that have fused. The page",
+        "says which layer fails, and how.",
     ]

@@ -54,10 +54,7 @@ class Arguments:
 
 
 def run(arguments: Arguments) -> None:
-    from importlib.util import find_spec
-
-    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
-        raise SomelabError("`somelab serve` needs fastapi and uvicorn; pip install 'somelab[view]'")
+    check_installed("serve")
     if not 0 <= arguments.port <= 65535:
         raise ConfigError("--port", arguments.port, "is not a port", "choose 0 to 65535")
     if arguments.token is not None and not (
@@ -81,6 +78,14 @@ def run(arguments: Arguments) -> None:
     if arguments.runs and (missing := [root for root in roots if not root.is_dir()]):
         raise SomelabError(f"{missing[0]}: there is no such folder; name a run, or a folder of runs")
     serve(roots, options, arguments)
+
+
+def check_installed(verb: str) -> None:
+    """Raise where the packages of a server are missing."""
+    from importlib.util import find_spec
+
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise SomelabError(f"`somelab {verb}` needs fastapi and uvicorn; pip install 'somelab[view]'")
 
 
 def _check_no_token(arguments: Arguments) -> None:

@@ -15,7 +15,7 @@ SIZES: Settings = {
     "model.num_layers": 2,
     "model.num_heads": 4,
     "model.seq_len": 128,
-    "model.vocab_size": 1024,
+    "model.vocab_size": 2048,
     "experts.num_experts": 32,
     "experts.d_ffn": WIDTH,
     "experts.top_k": 2,
@@ -25,6 +25,8 @@ SIZES: Settings = {
     "data.train_subset_size": 6000,
     "data.val_subset_size": 200,
     "train.batch_size": 8,
+    # Little, so that most of the time is training.
+    "train.eval_tokens": 4096,
     "train.minutes": 3,
     "train.learning_rate": 0.012,
     "train.precision": "fp32",
