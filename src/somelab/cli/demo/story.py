@@ -100,6 +100,6 @@ def second_act(out: Path) -> list[str]:
     return [
         f"somelab train v7 --scale micro --data builtin:recipe --minutes 2 --out {run}",
         f"somelab report {run} -o {shlex.quote(str(out / 'v7.html'))}",
-        "Look for the warnings, for equal gates and for crowding near 1: keys that have fused. The page",
-        "says which layer fails, and how.",
+        "Look for the warnings (equal gates: the scores have no effect), for experts that are never chosen",
+        "(dead), and for crowding that rises towards 1 (keys that fuse). The page says which layer fails.",
     ]

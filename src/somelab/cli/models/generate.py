@@ -47,7 +47,7 @@ class Arguments:
 
 
 def run(arguments: Arguments) -> None:
-    from somelab.cli.terminal import console, print_json
+    from somelab.cli.terminal import print_json, say
     from somelab.data.tokenizer import END_OF_TEXT_ID
     from somelab.model.generate import generate
     from somelab.runs import RunFolder
@@ -86,8 +86,7 @@ def run(arguments: Arguments) -> None:
             ]
         print_json(record)
         return
-    out = console()
-    out.print(text, soft_wrap=True)
+    say(text)
     if trace is not None:
         print_trace(trained, tokens, trace, layers)
 

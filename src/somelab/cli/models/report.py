@@ -131,7 +131,7 @@ class Stages:
 
 
 def _print_summary(page: Page, written: dict[str, int], figures: Path | None, *, as_json: bool) -> None:
-    from somelab.cli.terminal import console, print_json
+    from somelab.cli.terminal import console, print_json, say
     from somelab.view.page.groups import is_light
 
     results = [
@@ -160,9 +160,9 @@ def _print_summary(page: Page, written: dict[str, int], figures: Path | None, *,
     for run in page.runs:
         if is_light(run) and run.problem is None:
             continue
-        out.print(f"{run.name} ({run.status}): {run.verdict}", soft_wrap=True)
+        say(f"{run.name} ({run.status}): {run.verdict}")
         for reason in dict.fromkeys(part.reason for part in run.left_out):
-            out.print(f"  left out: {reason}", soft_wrap=True)
+            say(f"  left out: {reason}")
     drawn = {
         path: size for path, size in written.items() if figures is not None and Path(path).parent == figures
     }

@@ -77,6 +77,7 @@ def run(arguments: Arguments) -> int:
     from dataclasses import replace
 
     from somelab.cli.summary import conclude, progress_printer
+    from somelab.cli.terminal import say
     from somelab.training.machine.process import prepare_process
     from somelab.training.session import free_folder, start
     from somelab.training.user_files import callbacks_in, rules_in
@@ -90,7 +91,7 @@ def run(arguments: Arguments) -> int:
     prepare_process()
     rules, callbacks = rules_in(*arguments.rule), callbacks_in(*arguments.callback)
     if advice := _advice(arguments, chosen.preset.name if chosen.preset else None, chosen.config):
-        print(f"note: {advice}")
+        say(f"note: {advice}")
     facts = {
         "name": out.name,
         "preset": chosen.preset.name if chosen.preset else None,

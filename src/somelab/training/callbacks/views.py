@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -210,7 +211,8 @@ class LivePanel(Callback):
             )
         if self.history:
             parts += [self._layers(trainer), self._legend(trainer)]
-        parts += [Text(f"  ! {warning}", style="yellow") for warning in self.warnings]
+        # Lines after the first keep the margin.
+        parts += [Padding(Text(f"! {warning}", style="yellow"), (0, 2)) for warning in self.warnings]
         hint = "" if self.ended else "   Ctrl-C saves and stops"
         parts.append(Text(f"  {trainer.run.path}{hint}", style="dim", no_wrap=True, overflow="ellipsis"))
         return Group(*parts)
