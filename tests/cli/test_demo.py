@@ -83,7 +83,7 @@ def test_the_commands_at_the_end_can_be_typed(tmp_path: Path) -> None:
     from somelab.cli.arguments import parse_arguments
 
     commands = [command for command, _ in next_steps(tmp_path, tmp_path / "some")]
-    commands += [line for line in second_act(tmp_path) if line.startswith("somelab ")]
+    commands += second_act(tmp_path)
     verbs = [command.split()[1] for command in commands]
     assert verbs == ["serve", "report", "generate", "play", "train", "report"]
     for command in commands:

@@ -4,6 +4,7 @@ the global generator, so that a model's weights would depend on what ran before.
 from __future__ import annotations
 
 import math
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -19,8 +20,9 @@ class _Undrawn(nn.Linear):
 
 def seeded_linear(num_inputs: int, num_outputs: int, *, bias: bool, rng: torch.Generator) -> nn.Linear:
     """nn.Linear with its default initialisation: weight and bias uniform within 1/sqrt(inputs)."""
-    linear = _Undrawn(num_inputs, num_outputs, bias=bias)
-    linear.__class__ = nn.Linear
+    undrawn: Any = _Undrawn(num_inputs, num_outputs, bias=bias)
+    undrawn.__class__ = nn.Linear
+    linear = cast(nn.Linear, undrawn)
     for parameter in linear.parameters():
         draw_uniform_(parameter, num_inputs, rng)
     return linear

@@ -126,8 +126,9 @@ def _print_end(out: Path, learners: tuple[Learner, Learner], *, opens: bool) -> 
     for command, meaning in story.next_steps(out, some.folder):
         shown.print(Text.assemble(f"    {command}", ("  # " + meaning, "dim")), soft_wrap=True)
     shown.print(Text(f"\n{story.SECOND_ACT}", style="bold"))
-    for line in story.second_act(out):
-        shown.print(f"    {line}", soft_wrap=True)
+    for command in story.second_act(out):
+        shown.print(f"    {command}", soft_wrap=True)
+    shown.print(Padding(Text(story.LOOK_FOR), (0, 4, 0, 4)), width=min(width, 104))
 
 
 def _write_page(out: Path, learners: tuple[Learner, Learner]) -> Path:
@@ -135,7 +136,7 @@ def _write_page(out: Path, learners: tuple[Learner, Learner]) -> Path:
     from somelab.view.page.heavy import Options
     from somelab.view.report import write_report
 
-    options = Options(maps=("pca",), tokens=TOKENS_OF_THE_PAGE)
+    options = Options(maps=("pca", "tsne"), tokens=TOKENS_OF_THE_PAGE)
     page = page_of([learner.folder for learner in learners], options, title="demo")
     path = out / "report.html"
     write_report(page, path)

@@ -85,7 +85,7 @@ def next_steps(out: Path, some: Path) -> list[tuple[str, str]]:
     folder, run = shlex.quote(str(out)), shlex.quote(str(some))
     return [
         (f"somelab serve {folder}", "both models in the browser, with prompts of your own"),
-        (f"somelab report {run} --maps pca,tsne", "another map of the keys"),
+        (f"somelab report {run}", "a page of one model; `--maps pca,tsne,umap` draws more maps"),
         (f"somelab generate {run} --prompt '{PROMPT}' --trace", "experts of each token"),
         ("somelab play", "a model that was trained for longer, at once"),
     ]
@@ -94,12 +94,16 @@ def next_steps(out: Path, some: Path) -> list[tuple[str, str]]:
 SECOND_ACT = "Second act: how the published rules fail"
 
 
+LOOK_FOR = (
+    "Look for the warnings (equal gates: the scores have no effect), for experts that are never chosen "
+    "(dead), and for crowding that rises towards 1 (keys that fuse). The page says which layer fails."
+)
+
+
 def second_act(out: Path) -> list[str]:
-    """A command, and what to look for."""
+    """The commands of it."""
     run = shlex.quote(str(out / "v7"))
     return [
         f"somelab train v7 --scale micro --data builtin:recipe --minutes 2 --out {run}",
         f"somelab report {run} -o {shlex.quote(str(out / 'v7.html'))}",
-        "Look for the warnings (equal gates: the scores have no effect), for experts that are never chosen",
-        "(dead), and for crowding that rises towards 1 (keys that fuse). The page says which layer fails.",
     ]

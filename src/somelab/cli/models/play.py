@@ -48,14 +48,16 @@ def run(arguments: Arguments) -> None:
 
     serve.check_installed("play")
     folder = RunFolder.open(path)
+    from somelab.view.page.groups import run_ids
     from somelab.view.page.heavy import Options
 
     for line in introduction(folder):
         print(line)
-    # The other maps take the time of many prompts.
-    options = Options(maps=("pca",), tokens=TOKENS)
+    # UMAP would take the time of many prompts.
+    options = Options(maps=("pca", "tsne"), tokens=TOKENS)
     is_open = has_display() and not arguments.no_open
-    serve.serve((path,), options, serve.Arguments(port=arguments.port, open=is_open))
+    served = serve.Arguments(port=arguments.port, open=is_open)
+    serve.serve((path,), options, served, view=f"galaxies/{run_ids([path])[0]}")
 
 
 def shipped() -> Path:

@@ -97,8 +97,8 @@ def _check_no_token(arguments: Arguments) -> None:
         raise ConfigError("--no-token", True, f"{arguments.host} is open to other machines", "leave it out")
 
 
-def serve(roots: tuple[Path, ...], options: Options, arguments: Arguments) -> None:
-    """Listen until interrupted."""
+def serve(roots: tuple[Path, ...], options: Options, arguments: Arguments, view: str = "") -> None:
+    """Listen until interrupted. `view`: what the address opens, such as `galaxies/a1`; empty: overview."""
     import secrets
     import webbrowser
 
@@ -110,7 +110,7 @@ def serve(roots: tuple[Path, ...], options: Options, arguments: Arguments) -> No
     app = make_app(roots, options, host=arguments.host, token=token)
     listening = bound(arguments.host, arguments.port)
     listening.listen(2048)  # before the address is printed: who opens it at once waits instead of failing
-    address = address_of(arguments.host, listening.getsockname()[1], token)
+    address = address_of(arguments.host, listening.getsockname()[1], token) + (f"#/{view}" if view else "")
     print(f"somelab serves {', '.join(str(root) for root in roots)} at {address}", flush=True)
     if token is None:
         print("Without a token every user of this machine can read these runs.", file=sys.stderr, flush=True)
