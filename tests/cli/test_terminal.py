@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import subprocess
 import sys
 
 import pytest
 
+from somelab.cli.main import main
 from somelab.cli.terminal import PIPE_WIDTH, pipe_width, say
 
 
@@ -54,3 +56,29 @@ def test_sentences_are_wrapped_between_words_and_keep_their_margin(
         "  a margin of two stays",
         "  for all of it",
     ]
+
+
+def test_help_has_whole_paragraphs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["train", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"Training is not changed\.", re.sub(r"[\s|│]+", " ", shown))
+    assert not re.search(r"Training is\s*[|│]?\n", shown), "tyro breaks after each line of a docstring"
+
+
+def test_help_fits_a_terminal() -> None:
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "70", "TERM": "xterm"}
+    command = [sys.executable, "-m", "somelab", "play", "--help"]
+    try:
+        subprocess.run(command, stdout=follower, env=environment, check=True)
+        shown = os.read(leader, 10_000).decode()
+    finally:
+        os.close(leader)
+        os.close(follower)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+    assert len(lines) > 10
+    assert max(len(line.rstrip()) for line in lines) <= 70
+    assert "Open the model that comes with somelab in the browser: continue a" in lines

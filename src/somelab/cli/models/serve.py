@@ -44,8 +44,9 @@ class Arguments:
     typed here in the list of processes."""
     no_token: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Ask for no token: every user of this machine can read the runs. On loopback only."""
-    maps: Annotated[str, tyro.conf.arg(metavar="LIST")] = "pca,tsne,umap"
-    """Which maps of the keys; runs in progress get pca alone."""
+    maps: Annotated[str, tyro.conf.arg(metavar="LIST")] = "pca,tsne"
+    """Which maps of the keys: pca, tsne, umap (slow, and prompts wait for it); runs in progress get pca
+    alone."""
     tokens: Annotated[int, tyro.conf.arg(metavar="N")] = 20_000
     """Tokens of its own validation text that a model reads for words and guilds; 0: no text outside the run
     folder is read."""
