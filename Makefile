@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow test-hard check format bench site dist test-interop ui clean
+.PHONY: setup demo stories test test-slow test-hard check format bench site dist test-interop ui clean
 
 setup: .venv/.ready
 
@@ -12,7 +12,16 @@ setup: .venv/.ready
 	touch $@
 
 demo: setup
-	$(BIN)/somelab train demo
+	$(BIN)/somelab demo
+
+# The model of `somelab play`: train it on DATA, for MINUTES in all, and pack it into the package. After
+# Ctrl-C or a crash the same command continues.
+DATA ?= tinystories
+MINUTES ?= 240
+stories: setup
+	if test -d runs/stories; then $(BIN)/somelab resume runs/stories; else $(BIN)/somelab train \
+		--config examples/stories.yaml --data $(DATA) --minutes $(MINUTES) --out runs/stories; fi
+	$(BIN)/somelab pack runs/stories --out src/somelab/shipped/stories --replace
 
 test: setup
 	$(BIN)/python -m pytest -m 'not slow and not hard' -n 2

@@ -39,6 +39,8 @@ def reading_problem(error: OSError) -> str:
 def nearest(word: str, known: Iterable[str]) -> str:
     """The remedy for a misspelt word: the closest known one, or how to see them all."""
     known = sorted(known)
+    if not known:
+        return "none is known here"
     close = get_close_matches(word, known, n=1, cutoff=0.5)
     return f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
 

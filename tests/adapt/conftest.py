@@ -21,10 +21,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "train.learning_rate": 0.005,
         "train.eval_every": 20,
         "router.temperature": 0.3,
+        "gravity.alpha": 0.015,
+        "gravity.beta": 0.001,
+        "gravity.warmup_steps": 100,
+        "data.layout": "pack",
     }
-    assert (
-        main(["train", "demo", "--data", str(text), "--out", str(folder / "run"), *flags_of(settings)]) == 0
-    )
+    assert main(["train", "v7", "--data", str(text), "--out", str(folder / "run"), *flags_of(settings)]) == 0
     return folder / "run"
 
 

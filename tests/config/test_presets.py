@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
-from somelab.config import PRESETS, preset
+from somelab.config import PRESETS, override, preset
 from somelab.config.fields import fields, value_of
+from somelab.config.presets.demo import BASELINE
 from somelab.disk.old_names import with_new_names
 from somelab.errors import ConfigError
+from somelab.model.count import count_parameters
 
 REPORT_TABLES = Path(__file__).parents[2].parent / "shared" / "seed_runs.json"
 PUBLISHED = json.loads(files("somelab.config").joinpath("published.json").read_text(encoding="utf-8"))
@@ -213,16 +215,20 @@ def test_every_preset_presents_itself(name: str) -> None:
     assert one.stated | one.filled == set(fields())
 
 
-def test_the_demo_is_small_and_needs_nothing() -> None:
+def test_the_demo_is_the_recipe_made_small_and_needs_nothing() -> None:
+    config, some = preset("demo").config, preset("some").config
+    assert config.data.source == "builtin:recipe"
+    assert (config.train.minutes, config.train.precision) == (3, "fp32")
+    assert config.gravity == some.gravity
+    assert config.router == some.router
+    assert config.model.d_model < some.model.d_model
+
+
+def test_the_baseline_of_the_demo_trains_as_many_weights() -> None:
     config = preset("demo").config
-    assert (
-        config.model.d_model,
-        config.model.num_layers,
-        config.experts.num_experts,
-        config.experts.top_k,
-    ) == (128, 4, 32, 4)
-    assert (config.data.source, config.train.minutes, config.train.precision) == ("builtin", 3, "fp32")
-    assert (config.gravity.norm, config.gravity.delta, config.gravity.respawn) == ("clamp", 0.005, True)
+    some, dense = count_parameters(config), count_parameters(override(config, BASELINE))
+    assert dense.frozen == 0
+    assert dense.trainable == pytest.approx(some.trainable, rel=0.002)
 
 
 def test_an_unknown_preset_names_the_nearest() -> None:

@@ -4,6 +4,8 @@ it."""
 from __future__ import annotations
 
 import io
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -47,15 +49,49 @@ def record(step: int, seconds: float, tokens: int = 100, loss: float = 2.0) -> S
     return StepRecord(step, loss, 1e-3, 1.0, step * tokens, 0.0, tokens, seconds, step / 10)
 
 
-def test_pace_is_tokens_over_time_and_the_median_step(text: Path, tmp_path: Path) -> None:
+def test_pace_is_the_median_step(text: Path, tmp_path: Path) -> None:
     trainer = trainer_of(config_of(text, SMALL, train__steps=10), tmp_path / "run")
     pace = Pace()
     assert (pace.tokens_per_second, pace.left(trainer)) == (0.0, None)
     for step, seconds in enumerate((0.5, 0.5, 4.0), 1):
         pace.add(record(step, seconds))
     trainer.state.step = 3
-    assert pace.tokens_per_second == 300 / 5
-    assert pace.left(trainer) == 7 * 0.5, "one slow step does not sway the forecast"
+    assert pace.tokens_per_second == 200, "one slow step does not sway the speed"
+    assert pace.left(trainer) == pytest.approx(7 * 0.5, abs=0.2), "nor the forecast"
+
+
+def test_the_time_left_counts_evaluations(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("somelab.training.callbacks.views.time.monotonic", lambda: now)
+    trainer = trainer_of(
+        config_of(text, SMALL, train__steps=10, train__eval_every=2, train__eval_tokens=10), tmp_path / "run"
+    )
+    pace = Pace()
+    for step in (1, 2):
+        pace.add(record(step, 1.0))
+    pace.begin_evaluation()
+    now += 6.0
+    pace.add(record(3, 1.0))
+    trainer.state.step = 3
+    assert list(pace.evaluations) == [5.0], "without the step itself"
+    final = 5.0 * 2 * trainer.data.val.num_tokens / 10
+    assert pace.left(trainer) == 7 * 1.0 + 3 * 5.0 + final, "at steps 4, 6 and 8, and the last one"
+    now += 2.0
+    assert pace.left(trainer) == 7 * 1.0 + 3 * 5.0 + final - 2.0, "it also falls between steps"
+
+
+def test_the_panel_moves_during_an_evaluation(text: Path, tmp_path: Path) -> None:
+    class Slow(Callback):
+        def on_evaluation_begin(self, trainer: Trainer, *, final: bool) -> None:
+            time.sleep(1.0 if final else 0.0)
+
+    out, layers = io.StringIO(), LayerJournal()
+    trainer = trainer_of(config_of(text, SMALL, train__steps=3), tmp_path / "run")
+    trainer.callbacks = [layers, LivePanel(layers, terminal(out)), Slow()]
+    trainer.fit()
+    assert len(re.findall(r"evaluating, \d+ s", out.getvalue())) >= 2
 
 
 def test_the_smoothed_loss_follows_the_last_steps() -> None:

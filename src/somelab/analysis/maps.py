@@ -25,7 +25,8 @@ from somelab.errors import ConfigError, SomelabError, nearest
 
 METHODS = ("pca", "tsne", "umap")
 PACKAGES = {"tsne": "scikit-learn", "umap": "umap-learn"}
-MOST_ANCHORS = 2048
+MOST_ANCHORS = 1024
+"""Keys that t-SNE and UMAP embed, of all snapshots of a layer: about two seconds of t-SNE."""
 NEIGHBOURS = 5
 VERSION = 1
 """Increased when the method changes; part of the name in the cache."""

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from somelab.analysis.labels import BUILTIN_NOTE, LabelSource, best_labeller, builtin_spans
 from somelab.analysis.words import Span, words_of_tokens
-from somelab.config import Config
+from somelab.config import Config, override
 from somelab.data import corpus
 from somelab.data.sources import BUILTIN_SEEDS, BUILTIN_SIZES, open_source
 from somelab.data.tokenizer import PAD_ID
 from somelab.errors import SomelabError
 from somelab.model import Decoder
+from somelab.runs.packing import reads_of
 from somelab.runs.trained import TrainedModel
 
 BATCH_TOKENS = 4096
@@ -76,11 +77,16 @@ def read_validation(
     trained: TrainedModel, max_tokens: int, progress: Callable[[str], None] | None = None
 ) -> Reading:
     """Read the first documents of the run's validation text, up to `max_tokens` tokens."""
-    source, note, documents = labelled_documents(trained.config)
+    config, other = trained.config, reads_of(trained.run)
+    if other is not None:
+        config = override(config, {"data.source": other, "data.val_subset_size": None})
+    source, note, documents = labelled_documents(config)
+    if other is not None:
+        note = f"{note}; the text that this run was trained on is not in its folder: it reads {other} instead"
     texts: list[Text] = []
     num_tokens = 0
     for text, label in documents:
-        if not texts:
+        if not texts and other is None:
             _check_first(trained, text)
         tokens = trained.tokenizer.encode(text)[: min(trained.config.model.seq_len, max_tokens - num_tokens)]
         spans = label()

@@ -3,16 +3,19 @@ configuration, tyro converts the rest, and every error becomes one SomelabError.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import inspect
 import io
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import redirect_stderr
 from difflib import get_close_matches
+from importlib import import_module
 from itertools import dropwhile, takewhile
-from typing import Any, TypeVar, get_origin, get_type_hints
+from typing import Any, TextIO, TypeVar, get_origin, get_type_hints
 
 import tyro
 
@@ -149,11 +152,58 @@ def _is_frame(line: str) -> bool:
 
 
 def _print_help(arguments_type: type, verb: str, takes_settings: bool) -> None:
-    try:
+    screen = _Screen(sys.stdout)
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(screen), _whole_paragraphs():
         tyro.cli(
             arguments_type, args=["--help"], prog=f"somelab {verb}", config=(tyro.conf.FlagCreatePairsOff,)
         )
-    except SystemExit:
-        if takes_settings:
-            print(f"\n{EPILOGUE}")
-        sys.stdout.flush()
+    for line in screen.getvalue().splitlines():
+        _print_wrapped(line)
+    if takes_settings:
+        print(f"\n{EPILOGUE}")
+    sys.stdout.flush()
+
+
+class _Screen(io.StringIO):
+    """Collects what is printed, and looks like the output that it stands for, so that colours and frames
+    stay."""
+
+    def __init__(self, output: TextIO) -> None:
+        super().__init__()
+        self._output = output
+
+    @property
+    def encoding(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return getattr(self._output, "encoding", None) or "utf-8"
+
+    def isatty(self) -> bool:
+        return self._output.isatty()
+
+
+def _print_wrapped(line: str) -> None:
+    """tyro leaves usage and description as long as they are, and a terminal would break them in a word."""
+    from rich.text import Text
+
+    from somelab.cli.terminal import console
+
+    out = console()
+    if not out.is_terminal or (text := Text.from_ansi(line)).cell_len <= out.width:
+        print(line)
+        return
+    out.print(text)
+
+
+@contextlib.contextmanager
+def _whole_paragraphs() -> Generator[None]:
+    """The second line of a field's docstring is indented, which tyro takes for a new paragraph."""
+    strings: Any = import_module("tyro._strings")
+    before = strings.remove_single_line_breaks
+
+    def cleaned(text: str) -> str:
+        return before(inspect.cleandoc(text))
+
+    strings.remove_single_line_breaks = cleaned
+    try:
+        yield
+    finally:
+        strings.remove_single_line_breaks = before

@@ -27,6 +27,14 @@ class Verb:
 
 
 VERBS: dict[str, Verb] = {
+    "demo": Verb(
+        "somelab.cli.demo.demo",
+        "three minutes: a SoME model and a dense one learn to write, with a page at the end",
+        "start here",
+    ),
+    "play": Verb(
+        "somelab.cli.models.play", "open the model that comes with somelab in the browser", "start here"
+    ),
     "presets": Verb(
         "somelab.cli.about.presets",
         "list the presets: every published run, baselines, a demo",
@@ -64,6 +72,7 @@ VERBS: dict[str, Verb] = {
         "models",
     ),
     "serve": Verb("somelab.cli.models.serve", "show runs in a browser while they train", "models"),
+    "pack": Verb("somelab.cli.models.pack", "copy a trained run into a small folder to ship", "models"),
     "adapt": Verb("somelab.cli.lab.adapt", "test-time adaptation: read other text while keys move", "models"),
     "continual": Verb(
         "somelab.cli.lab.continual", "learn kinds of text one after another, and what is forgotten", "models"
@@ -78,7 +87,11 @@ VERBS: dict[str, Verb] = {
     ),
 }
 
+COMPLETION = "--tyro-print-completion"
+"""The flag that tyro's programs have for it."""
+
 EXAMPLES = (
+    ("somelab demo", "three minutes from nothing to a page"),
     ("somelab presets", "list the presets"),
     ("somelab show a1 --scale mini", "print one, scaled down"),
     ("somelab params a1 --experts.num-experts 128", "any setting can be given by its dotted name"),
@@ -139,6 +152,7 @@ def overview() -> str:
     width = max(len(command) for command, _ in EXAMPLES)
     lines += ["", "examples:", *(f"  {command:<{width}}  # {meaning}" for command, meaning in EXAMPLES)]
     lines += ["", "`somelab VERB --help` explains a verb, `somelab show --fields` every setting."]
+    lines += [f"`somelab {COMPLETION} bash` (or zsh, tcsh) prints a completion script for the shell."]
     return "\n".join(lines)
 
 
@@ -157,6 +171,11 @@ def _dispatch(argv: list[str]) -> int:
         return 0
     if argv[0] in ("-V", "--version"):
         print(f"somelab {__version__}")
+        return 0
+    if COMPLETION in argv:
+        from somelab.cli.completion import print_completion
+
+        print_completion(argv)
         return 0
     name, *rest = argv
     if name not in VERBS:

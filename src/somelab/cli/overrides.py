@@ -62,6 +62,8 @@ def _example(field: Field) -> str:
     if field.choices:
         return field.choices[0]
     default = field.default
+    if isinstance(default, dict):
+        return "'{my_rule: 0.1}'"
     if isinstance(default, tuple):
         return ",".join(str(part).lower() for part in default)
     return "1" if default is None else str(default)

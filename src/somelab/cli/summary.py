@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from somelab.cli.terminal import console, table
+from somelab.cli.terminal import console, say, table
 
 if TYPE_CHECKING:
     from somelab.runs import RunFolder
@@ -64,7 +64,8 @@ def _print_end(run: RunFolder, outcome: Outcome) -> None:
     words = shlex.quote(" ".join(prompt.split()[:4]))
     out.print(f"\nrun folder: {run.path}\nnext:", soft_wrap=True)
     out.print(f"  somelab generate {path} --prompt {words} --trace", soft_wrap=True)
-    out.print(f"  somelab eval {path}", soft_wrap=True)
+    out.print(f"  somelab report {path}", soft_wrap=True)
+    out.print(f"  somelab serve {path}", soft_wrap=True)
 
 
 def print_evaluation(record: dict[str, Any]) -> None:
@@ -81,7 +82,7 @@ def print_evaluation(record: dict[str, Any]) -> None:
         out.print(_layers(record["layers"]))
         out.print(LEGEND, style="dim")
     for sentence in record.get("findings", ()):
-        out.print(f"! {sentence}", style="yellow", soft_wrap=True)
+        say(f"! {sentence}", style="yellow")
 
 
 COLUMNS: dict[str, Callable[[dict[str, float]], str]] = {

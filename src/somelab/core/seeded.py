@@ -4,18 +4,25 @@ the global generator, so that a model's weights would depend on what ran before.
 from __future__ import annotations
 
 import math
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import skip_init
+
+
+class _Undrawn(nn.Linear):
+    """A linear layer whose weights are not drawn. `torch.nn.utils.skip_init` does the same by way of the meta
+    device, for which torch imports its compiler and sympy: seconds, at every start of a command."""
+
+    def reset_parameters(self) -> None:
+        pass
 
 
 def seeded_linear(num_inputs: int, num_outputs: int, *, bias: bool, rng: torch.Generator) -> nn.Linear:
     """nn.Linear with its default initialisation: weight and bias uniform within 1/sqrt(inputs)."""
-    linear = cast(
-        nn.Linear, skip_init(nn.Linear, num_inputs, num_outputs, bias=bias, device=torch.get_default_device())
-    )
+    undrawn: Any = _Undrawn(num_inputs, num_outputs, bias=bias)
+    undrawn.__class__ = nn.Linear
+    linear = cast(nn.Linear, undrawn)
     for parameter in linear.parameters():
         draw_uniform_(parameter, num_inputs, rng)
     return linear
@@ -23,9 +30,7 @@ def seeded_linear(num_inputs: int, num_outputs: int, *, bias: bool, rng: torch.G
 
 def seeded_embedding(num_entries: int, width: int, *, std: float, rng: torch.Generator) -> nn.Embedding:
     """nn.Embedding with normal entries of the given standard deviation."""
-    embedding = cast(
-        nn.Embedding, skip_init(nn.Embedding, num_entries, width, device=torch.get_default_device())
-    )
+    embedding = nn.Embedding.from_pretrained(torch.empty(num_entries, width), freeze=False)
     if not embedding.weight.is_meta:
         with torch.no_grad():
             embedding.weight.copy_(

@@ -11,10 +11,11 @@ from somelab.config import Config, override
 from somelab.core.layer import SomeLayer
 from somelab.data.prepare import Progress, prepare, prepare_with
 from somelab.data.tokenizer import END_OF_TEXT_ID, Tokenizer
-from somelab.errors import ConfigError
+from somelab.errors import ConfigError, SomelabError
 from somelab.model import Decoder
 from somelab.model.generate import generate
 from somelab.runs import RunFolder
+from somelab.runs.packing import reads_of
 from somelab.runs.trained import load_trained
 from somelab.training.evaluate import Evaluation, evaluate, validation, with_padding_loss
 from somelab.training.machine.precision import resolve
@@ -117,6 +118,11 @@ class LanguageModel:
         `data`: a file or folder of text, builtin, tinystories, or a Hub dataset. `seq_len`: length of the
         sequences, if not the trained one. `progress`: called with what is being prepared."""
         config = self.config if seq_len is None else at_length(self.config, seq_len)
+        if data is None and (other := reads_of(self.run)) is not None:
+            raise SomelabError(
+                f"run {self.path}: is packed, without its validation text; name a text to measure it on "
+                f"(--data), such as {other}"
+            )
         if data is None:
             prepared = prepare(config, progress=progress)
             self.run.check_data(prepared.digest)

@@ -1,5 +1,5 @@
 """Parameters, bytes and FLOPs of a configuration, without allocating a weight. The real decoder is built on
-torch's meta device and its modules are counted."""
+torch's meta device and its modules are counted. All blocks are alike, so that one stands for all."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from somelab.config import Config, override
 from somelab.core.experts import ExpertFamily
+from somelab.core.layer import SomeLayer
 from somelab.model.decoder import Decoder
 
 
@@ -25,19 +26,48 @@ class ParameterCount:
     bytes: int
     """Weights and buffers as stored."""
     flops_per_token: int
-    """Matrix products of a forward pass, two operations per multiply-add; see `count_flops`."""
+    """Forward FLOPs per token, 2 x multiply-adds of the matrix products (norms, activations and softmax left
+    out):
+
+    - every linear layer once: attention's four D*D, the query network, the dense block or the learned router;
+    - attention: scores and mixture over a mean causal length of T/2 at the trained length T, D*T/2 each per
+      layer;
+    - router scores: E*D per SoME layer, D the width of the keys; product keys: sqrt(E)*D;
+    - experts: `num_products` of their family, for dense ones K * 2*D*F per pool;
+    - the head: V*D. The embedding lookup counts as 0."""
 
 
 def count_parameters(config: Config) -> ParameterCount:
-    """Count a configuration of any size in seconds and little memory."""
+    """Count a configuration of any size in a moment and little memory."""
+    # Blocks differ at most in whether their keys move.
+    are_alike = len(set(config.gravity.frozen_layers)) <= 1
+    num_layers = config.model.num_layers
     with torch.device("meta"):
-        model = Decoder(config)
-    pools = _pools(model)
-    total = _numel(model.parameters())
-    trainable = _numel(parameter for parameter in model.parameters() if parameter.requires_grad)
+        model = Decoder(override(config, {"model.num_layers": 1}) if are_alike else config)
+    counts = torch.tensor(_counts(model))
+    if are_alike:
+        counts += (num_layers - 1) * torch.tensor(_counts(model.blocks[0]))
+    total, trainable, active, stored, products = (int(count) for count in counts)
+    shape = config.model
+    attention = num_layers * shape.d_model * shape.seq_len
+    flops = 2 * (products + attention + shape.vocab_size * shape.d_model)
+    return ParameterCount(total, trainable, total - trainable, active, stored, flops)
+
+
+def _counts(module: nn.Module) -> tuple[int, int, int, int, int]:
+    """Weights, trained ones, active ones, bytes, and products of a token (see `ParameterCount`) in a part of
+    a model."""
+    pools = [part for part in module.modules() if isinstance(part, ExpertFamily)]
+    parameters, buffers = list(module.parameters()), list(module.buffers())
+    total = _numel(parameters)
+    trainable = _numel(parameter for parameter in parameters if parameter.requires_grad)
     active = total - sum(_numel(pool.parameters()) - pool.num_active() for pool in pools)
-    stored = sum(tensor.numel() * tensor.element_size() for tensor in (*model.parameters(), *model.buffers()))
-    return ParameterCount(total, trainable, total - trainable, active, stored, count_flops(config, model))
+    stored = sum(tensor.numel() * tensor.element_size() for tensor in (*parameters, *buffers))
+    linears = _numel(part.weight for part in module.modules() if isinstance(part, nn.Linear))
+    layers = [part for part in module.modules() if isinstance(part, SomeLayer)]
+    scores = sum(store.num_experts * store.width for layer in layers for store in layer.keystore.stores())
+    products = linears + scores + sum(pool.num_products() for pool in pools)
+    return total, trainable, active, stored, products
 
 
 def equal_dense_width(config: Config) -> int:
@@ -53,31 +83,6 @@ def equal_dense_width(config: Config) -> int:
     # The count is linear in the width: two points determine it.
     first, second = trained(1), trained(2)
     return max(1, round(1 + (wanted - first) / (second - first)))
-
-
-def count_flops(config: Config, model: Decoder) -> int:
-    """Forward FLOPs per token, 2 x multiply-adds of the matrix products (norms, activations and softmax left
-    out):
-
-    - every linear layer once: attention's four D*D, the query network, the dense block or the learned router;
-    - attention: scores and mixture over a mean causal length of T/2 at the trained length T, D*T/2 each per
-      layer;
-    - router scores: E*D per SoME layer, D the width of the keys; product keys: sqrt(E)*D;
-    - experts: `num_products` of their family, for dense ones K * 2*D*F per pool;
-    - the head: V*D. The embedding lookup counts as 0."""
-    shape = config.model
-    linears = sum(module.weight.numel() for module in model.modules() if isinstance(module, nn.Linear))
-    attention = shape.num_layers * shape.d_model * shape.seq_len
-    scores = sum(
-        sum(store.num_experts * store.width for store in layer.keystore.stores())
-        for layer in model.some_layers()
-    )
-    experts = sum(pool.num_products() for pool in _pools(model))
-    return 2 * (linears + attention + scores + experts + shape.vocab_size * shape.d_model)
-
-
-def _pools(model: nn.Module) -> list[ExpertFamily]:
-    return [module for module in model.modules() if isinstance(module, ExpertFamily)]
 
 
 def _numel(tensors: Iterable[Tensor]) -> int:

@@ -355,6 +355,8 @@ class Trainer:
         disagree."""
         if not self.world.is_first:
             return None
+        for callback in self.callbacks:
+            callback.on_evaluation_begin(self, final=final)
         with self.side_work.doing("evaluation"):
             evaluation = self._measured(final=final)
             if not math.isfinite(evaluation.val_loss):

@@ -9,7 +9,7 @@ from typing import Any
 
 from somelab import __version__
 from somelab.cli.about import machine
-from somelab.cli.terminal import console, print_json, table
+from somelab.cli.terminal import console, print_json, say, table
 
 LEAST_PYTHON = (3, 10)
 
@@ -118,7 +118,7 @@ def _print(facts: dict[str, Any]) -> None:
     console().print(listing)
     print()
     for line in facts["advice"]:
-        print(f"- {line}")
+        say(f"- {line}")
     print("Ready." if facts["ready"] else "Not ready: something required is missing.")
 
 
@@ -138,7 +138,8 @@ def _machine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         "emulated": "bf16 products are emulated: train in fp32",
         "unknown": "not reported by this system; compare the speeds below",
     }
-    threads = f", torch uses {facts['threads']} threads" if facts["threads"] else ""
+    num_threads = facts["threads"]
+    threads = f", torch uses {num_threads} thread{'s' if num_threads > 1 else ''}" if num_threads else ""
     rows = [
         ("processor", cpu["name"]),
         ("cores", f"{cpu['usable_cores']} usable of {cpu['cores']}{threads}"),
@@ -151,13 +152,15 @@ def _machine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("bf16", bf16[facts["bf16"]]),
     ]
     if speed:
-        times = f"bf16 is {speed['bf16'] / speed['fp32']:.1f} times as fast"
+        times = _ratio(speed["bf16"] / speed["fp32"])
         rows.append(
-            ("1024^3 product", f"fp32 {speed['fp32']:.0f} GFLOP/s, bf16 {speed['bf16']:.0f} GFLOP/s: {times}")
+            (
+                f"{machine.MATMUL}^3 product",
+                f"fp32 {speed['fp32']:.0f} GFLOP/s, bf16 {speed['bf16']:.0f} GFLOP/s: {times}",
+            )
         )
     if accelerators:
         rows.append(("CUDA", ", ".join(accelerators["cuda"]) or "none"))
-        rows.append(("MPS", "yes" if accelerators["mps"] else "none"))
     rows += [
         ("memory", f"{_size(facts['memory']['free'])} free of {_size(facts['memory']['total'])}"),
         ("disk", f"{_size(facts['disk']['free'])} free of {_size(facts['disk']['total'])}, here"),
@@ -173,6 +176,10 @@ def _machine_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ),
     ]
     return rows
+
+
+def _ratio(times: float) -> str:
+    return f"bf16 is {times:.1f} times as fast" if times >= 1 else f"fp32 is {1 / times:.1f} times as fast"
 
 
 def _experts(native: dict[str, Any] | None) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from somelab.cli.choice import Choice, Chosen
-from somelab.cli.terminal import console, print_json, table
+from somelab.cli.terminal import console, print_json, say, table
 from somelab.config import PRESETS
 from somelab.errors import SomelabError
 
@@ -43,7 +43,7 @@ def run(arguments: Arguments) -> None:
         print_json(entries)
         return
     _print_table(entries)
-    print(f"\n{_summary(entries)}")
+    say(f"\n{_summary(entries)}")
 
 
 def _entry(chosen: Chosen, count: ParameterCount) -> dict[str, Any]:

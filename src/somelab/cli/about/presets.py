@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from somelab.cli.terminal import console, print_json, table
+from somelab.cli.terminal import console, print_json, say, table
 from somelab.config import PRESETS, Preset, preset
 
 LEGEND = (
@@ -47,7 +47,7 @@ def run(arguments: Arguments) -> None:
             listing.add_row("", "", series, style="bold")
         listing.add_row(one.name, one.version, one.title, _sizes(one), *_published(one))
     console().print(listing)
-    print(f"\n{LEGEND}")
+    say(f"\n{LEGEND}")
 
 
 def _sizes(one: Preset) -> str:

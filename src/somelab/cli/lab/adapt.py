@@ -67,9 +67,18 @@ def run(arguments: Arguments) -> None:
     from somelab.cli.terminal import print_json
 
     readings = _readings(arguments)
+    _check_source(arguments.data)  # before torch and the model are loaded, which takes seconds
     settings = settings_of(arguments)
     record = _record(arguments, settings, readings)
     print_json(record) if arguments.json else print_shift(record)
+
+
+def _check_source(data: str) -> None:
+    """Raise for a source that does not exist."""
+    from somelab.config import DataConfig
+    from somelab.data.sources import open_source
+
+    open_source(DataConfig(source=data))
 
 
 def settings_of(arguments: Arguments) -> AdaptationSettings:

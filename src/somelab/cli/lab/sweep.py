@@ -159,7 +159,7 @@ def _tune(arguments: Arguments) -> Request | None:
 
 
 def _list(as_json: bool) -> None:
-    from somelab.cli.terminal import console, print_json, table
+    from somelab.cli.terminal import console, print_json, say, table
     from somelab.experiments.sweeps.series import SERIES
 
     if as_json:
@@ -174,4 +174,4 @@ def _list(as_json: bool) -> None:
     for name, series in SERIES.items():
         listing.add_row(name, series.title, ", ".join(entry.name for entry in series.entries()))
     console().print(listing)
-    print("\nsomelab sweep SERIES --scale micro --seeds 3 runs one; a YAML file may hold a plan of your own.")
+    say("\nsomelab sweep SERIES --scale micro --seeds 3 runs one; a YAML file may hold a plan of your own.")

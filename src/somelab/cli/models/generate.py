@@ -47,7 +47,7 @@ class Arguments:
 
 
 def run(arguments: Arguments) -> None:
-    from somelab.cli.terminal import console, print_json
+    from somelab.cli.terminal import print_json, say
     from somelab.data.tokenizer import END_OF_TEXT_ID
     from somelab.model.generate import generate
     from somelab.runs import RunFolder
@@ -79,15 +79,14 @@ def run(arguments: Arguments) -> None:
             record["trace"] = [
                 {
                     "token": trained.tokenizer.decode([token], special=True),
-                    "experts": trace.experts_NLK[i].tolist(),
-                    "gates": trace.gates_NLK[i].tolist(),
+                    "experts": [[expert for expert, _ in chosen] for chosen in ranked(trace, i)],
+                    "gates": [[gate for _, gate in chosen] for chosen in ranked(trace, i)],
                 }
                 for i, token in enumerate(tokens[: trace.experts_NLK.shape[0]])
             ]
         print_json(record)
         return
-    out = console()
-    out.print(text, soft_wrap=True)
+    say(text)
     if trace is not None:
         print_trace(trained, tokens, trace, layers)
 
@@ -127,20 +126,23 @@ def shown_layers(trained: TrainedModel, wanted: str | None) -> tuple[int, ...]:
     return tuple(known[name] for name in names)
 
 
+def ranked(trace: Trace, position: int) -> list[list[tuple[int, float]]]:
+    """The experts of a token in every layer with their gates, the strongest first. The router selects by
+    scores with a load bias, so that its own order may differ."""
+    experts, gates = trace.experts_NLK[position].tolist(), trace.gates_NLK[position].tolist()
+    return [
+        sorted(zip(*layer, strict=True), key=lambda chosen: -chosen[1])
+        for layer in zip(experts, gates, strict=True)
+    ]
+
+
 def print_trace(trained: TrainedModel, tokens: list[int], trace: Trace, layers: tuple[int, ...]) -> None:
     """A row per token: its K experts in each of the layers, the strongest first."""
     from somelab.cli.terminal import console, table
 
     shown = table("token", *(f"layer {layer}" for layer in layers))
     for position, token in enumerate(tokens[: trace.experts_NLK.shape[0]]):
-        cells: list[str] = []
-        for layer in layers:
-            experts, gates = (
-                trace.experts_NLK[position, layer].tolist(),
-                trace.gates_NLK[position, layer].tolist(),
-            )
-            cells.append(
-                "  ".join(f"{expert:>3} {gate:.2f}" for expert, gate in zip(experts, gates, strict=True))
-            )
+        chosen = ranked(trace, position)
+        cells = ["  ".join(f"{expert:>3} {gate:.2f}" for expert, gate in chosen[layer]) for layer in layers]
         shown.add_row(repr(trained.tokenizer.decode([token], special=True))[1:-1], *cells)
     console().print(shown)

@@ -4,6 +4,8 @@ as a file."""
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +17,10 @@ from somelab.errors import ConfigError, SomelabError
 if TYPE_CHECKING:
     from somelab.view.schema.page import Page
 
-MAPS = "pca,tsne,umap"
+MAPS = "pca,tsne"
+"""UMAP takes half a minute to load before it draws."""
+WORK = {"loading": 1.0, "reading": 1.5, "guilds": 0.5, "pca": 0.1, "tsne": 2.0, "umap": 10.0}
+"""Seconds that parts of a report take on a quiet core, roughly: by these the estimate weighs them."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,8 @@ class Arguments:
     figures: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None
     """Also write every plot as SVG and PNG, and every table as CSV, into this folder."""
     maps: Annotated[str, tyro.conf.arg(metavar="LIST")] = MAPS
-    """Which maps of the keys; those whose package is missing are left out, and the page lists them."""
+    """Which maps of the keys: pca, tsne, umap (slow). Those whose package is missing are left out, and the
+    page lists them."""
     tokens: Annotated[int, tyro.conf.arg(metavar="N")] = 20_000
     """Tokens of validation text that the model reads for words and guilds; 0: none."""
     seed: int = 0
@@ -79,7 +85,7 @@ def run(arguments: Arguments) -> int:
         check_installed()
         check_folder(arguments.figures, "--figures")
     options = Options(maps=methods, tokens=arguments.tokens, seed=arguments.seed)
-    page = page_of(arguments.runs, options, lambda doing: print(doing, file=sys.stderr))
+    page = page_of(arguments.runs, options, Stages(arguments.runs, methods, arguments.tokens).say)
     written: dict[str, int] = {}
     if arguments.data_only is not None:
         written[str(arguments.data_only)] = write_file(arguments.data_only, json_of(page).encode())
@@ -93,8 +99,39 @@ def run(arguments: Arguments) -> int:
     return 0
 
 
+class Stages:
+    """Progress on standard error, with an estimate of the time left from how much of the work is done."""
+
+    def __init__(self, runs: Sequence[Path], methods: Sequence[str], tokens: int) -> None:
+        self.maps = sum(WORK[method] for method in methods)
+        self.words = tokens / 20_000
+        self.total = sum(self._work_of(path) for path in runs)
+        self.done, self.begun = 0.0, 0.0
+        self.started = time.monotonic()
+
+    def _work_of(self, path: Path) -> float:
+        """Seconds of a quiet core, roughly. What is no run costs nothing here."""
+        from somelab.errors import SomelabError
+        from somelab.runs import RunFolder
+
+        try:
+            num_layers = RunFolder(path).config().model.num_layers
+        except (SomelabError, OSError):
+            return 0.0
+        return WORK["loading"] + self.words * WORK["reading"] + num_layers * (WORK["guilds"] + self.maps)
+
+    def say(self, doing: str) -> None:
+        self.done += self.begun
+        kind = doing.split()[0]
+        self.begun = self.maps if kind == "maps" else WORK.get(kind, 0.0)
+        passed = time.monotonic() - self.started
+        rate = passed / self.done if self.done else 1.0
+        left = max(1.0, rate * (self.total - self.done))
+        print(f"{doing}, about {left:.0f} s left", file=sys.stderr, flush=True)
+
+
 def _print_summary(page: Page, written: dict[str, int], figures: Path | None, *, as_json: bool) -> None:
-    from somelab.cli.terminal import console, print_json
+    from somelab.cli.terminal import console, print_json, say
     from somelab.view.page.groups import is_light
 
     results = [
@@ -123,9 +160,9 @@ def _print_summary(page: Page, written: dict[str, int], figures: Path | None, *,
     for run in page.runs:
         if is_light(run) and run.problem is None:
             continue
-        out.print(f"{run.name} ({run.status}): {run.verdict}", soft_wrap=True)
+        say(f"{run.name} ({run.status}): {run.verdict}")
         for reason in dict.fromkeys(part.reason for part in run.left_out):
-            out.print(f"  left out: {reason}", soft_wrap=True)
+            say(f"  left out: {reason}")
     drawn = {
         path: size for path, size in written.items() if figures is not None and Path(path).parent == figures
     }

@@ -44,8 +44,9 @@ class Arguments:
     typed here in the list of processes."""
     no_token: Annotated[bool, tyro.conf.FlagCreatePairsOff] = False
     """Ask for no token: every user of this machine can read the runs. On loopback only."""
-    maps: Annotated[str, tyro.conf.arg(metavar="LIST")] = "pca,tsne,umap"
-    """Which maps of the keys; runs in progress get pca alone."""
+    maps: Annotated[str, tyro.conf.arg(metavar="LIST")] = "pca,tsne"
+    """Which maps of the keys: pca, tsne, umap (slow, and prompts wait for it); runs in progress get pca
+    alone."""
     tokens: Annotated[int, tyro.conf.arg(metavar="N")] = 20_000
     """Tokens of its own validation text that a model reads for words and guilds; 0: no text outside the run
     folder is read."""
@@ -54,10 +55,7 @@ class Arguments:
 
 
 def run(arguments: Arguments) -> None:
-    from importlib.util import find_spec
-
-    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
-        raise SomelabError("`somelab serve` needs fastapi and uvicorn; pip install 'somelab[view]'")
+    check_installed("serve")
     if not 0 <= arguments.port <= 65535:
         raise ConfigError("--port", arguments.port, "is not a port", "choose 0 to 65535")
     if arguments.token is not None and not (
@@ -83,6 +81,14 @@ def run(arguments: Arguments) -> None:
     serve(roots, options, arguments)
 
 
+def check_installed(verb: str) -> None:
+    """Raise where the packages of a server are missing."""
+    from importlib.util import find_spec
+
+    if find_spec("fastapi") is None or find_spec("uvicorn") is None:
+        raise SomelabError(f"`somelab {verb}` needs fastapi and uvicorn; pip install 'somelab[view]'")
+
+
 def _check_no_token(arguments: Arguments) -> None:
     from somelab.view.live.guard import is_loopback
 
@@ -92,8 +98,8 @@ def _check_no_token(arguments: Arguments) -> None:
         raise ConfigError("--no-token", True, f"{arguments.host} is open to other machines", "leave it out")
 
 
-def serve(roots: tuple[Path, ...], options: Options, arguments: Arguments) -> None:
-    """Listen until interrupted."""
+def serve(roots: tuple[Path, ...], options: Options, arguments: Arguments, view: str = "") -> None:
+    """Listen until interrupted. `view`: what the address opens, such as `galaxies/a1`; empty: overview."""
     import secrets
     import webbrowser
 
@@ -105,7 +111,7 @@ def serve(roots: tuple[Path, ...], options: Options, arguments: Arguments) -> No
     app = make_app(roots, options, host=arguments.host, token=token)
     listening = bound(arguments.host, arguments.port)
     listening.listen(2048)  # before the address is printed: who opens it at once waits instead of failing
-    address = address_of(arguments.host, listening.getsockname()[1], token)
+    address = address_of(arguments.host, listening.getsockname()[1], token) + (f"#/{view}" if view else "")
     print(f"somelab serves {', '.join(str(root) for root in roots)} at {address}", flush=True)
     if token is None:
         print("Without a token every user of this machine can read these runs.", file=sys.stderr, flush=True)

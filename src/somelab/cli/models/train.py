@@ -79,6 +79,7 @@ def run(arguments: Arguments) -> int:
     from dataclasses import replace
 
     from somelab.cli.summary import conclude, progress_printer
+    from somelab.cli.terminal import say
     from somelab.interop.trackers import trackers_of
     from somelab.training.machine.process import prepare_process
     from somelab.training.session import free_folder, start
@@ -94,7 +95,7 @@ def run(arguments: Arguments) -> int:
     rules, callbacks = rules_in(*arguments.rule), callbacks_in(*arguments.callback)
     callbacks = [*callbacks, *trackers_of(arguments.log)]
     if advice := _advice(arguments, chosen.preset.name if chosen.preset else None, chosen.config):
-        print(f"note: {advice}")
+        say(f"note: {advice}")
     facts = {
         "name": out.name,
         "preset": chosen.preset.name if chosen.preset else None,

@@ -22,16 +22,14 @@ class Entry:
     base: str | None = None
     preset: str | None = None
     """None: the preset of the arm's own name."""
-    settings: Settings = field(default_factory=dict[str, Any])
+    settings: Settings | Callable[[], Settings] = field(default_factory=dict[str, Any])
+    """A function, where they are computed: the list of series does not need them."""
 
     def arm(self, scale: str) -> Arm:
         start = preset(self.preset or self.name)
-        config = (
-            scaled(override(start.config, self.settings), scale)
-            if self.settings
-            else scaled(start.config, scale)
-        )
-        published = None if self.settings else start.name
+        settings = self.settings() if callable(self.settings) else self.settings
+        config = scaled(override(start.config, settings) if settings else start.config, scale)
+        published = None if settings else start.name
         return Arm(self.name, config, start.title if published else "", self.base, published)
 
 
@@ -85,12 +83,15 @@ def _versions() -> list[Entry]:
 
 
 def _baselines() -> list[Entry]:
+    names = ("no-ffn", "dense", "frozen-dense", "moe", "fixed-keys", "gradient-keys", "modern")
+    equal = Entry("dense-equal", "a1", "dense", _equal_width)
+    return [Entry("a1"), *(Entry(name, "a1") for name in names), equal]
+
+
+def _equal_width() -> Settings:
     from somelab.model.count import equal_dense_width
 
-    names = ("no-ffn", "dense", "frozen-dense", "moe", "fixed-keys", "gradient-keys", "modern")
-    width = equal_dense_width(preset("a1").config)
-    equal = Entry("dense-equal", "a1", "dense", {"model.d_dense": width})
-    return [Entry("a1"), *(Entry(name, "a1") for name in names), equal]
+    return {"model.d_dense": equal_dense_width(preset("a1").config)}
 
 
 PLAN_A: dict[str, Settings] = {"experts-64": {"experts.num_experts": 64}, "top-8": {"experts.top_k": 8}}

@@ -46,6 +46,9 @@ class Callback:
     def on_step(self, trainer: Trainer, record: StepRecord) -> None:
         """After each optimizer step and the movement of the keys."""
 
+    def on_evaluation_begin(self, trainer: Trainer, *, final: bool) -> None:
+        """Before each evaluation, which takes longer than a step."""
+
     def on_evaluation(self, trainer: Trainer, evaluation: Evaluation, *, final: bool) -> None:
         """After each evaluation; `final`: the one over all of the validation text, at the end."""
 

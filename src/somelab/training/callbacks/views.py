@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections import deque
+from statistics import median
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.padding import Padding
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -24,6 +27,8 @@ BARS = "▁▂▃▄▅▆▇█"
 HISTORY = 12
 CURVE = 60
 SECONDS_BETWEEN_LINES = 10.0
+DRAWINGS = 3.0
+"""Of the panel, in a second."""
 
 
 def sparkline(values: list[float], low: float, high: float) -> str:
@@ -41,30 +46,65 @@ def duration(seconds: float) -> str:
 
 
 class Pace:
-    """Tokens per second over the last steps, and the estimated time left."""
+    """Tokens per second over the last steps, how long evaluations take, and the estimated time left."""
 
     def __init__(self) -> None:
         self.steps: deque[StepRecord] = deque(maxlen=50)
         self.loss: float | None = None
+        self.evaluations: deque[float] = deque(maxlen=5)
+        """Seconds of the last ones, with the sample and the checkpoint that belong to each."""
+        self.evaluating_since: float | None = None
+        self.last_step = time.monotonic()
 
     def add(self, record: StepRecord) -> None:
+        now = time.monotonic()
+        if self.evaluating_since is not None:
+            self.evaluations.append(max(0.0, now - self.evaluating_since - record.step_seconds))
+            self.evaluating_since = None
+        self.last_step = now
         self.steps.append(record)
         self.loss = record.loss if self.loss is None else 0.9 * self.loss + 0.1 * record.loss
 
+    def begin_evaluation(self) -> None:
+        self.evaluating_since = time.monotonic()
+
     @property
     def tokens_per_second(self) -> float:
-        seconds = sum(record.step_seconds for record in self.steps)
-        return sum(record.step_tokens for record in self.steps) / seconds if seconds else 0.0
+        """The median, so that a pause of the machine does not count."""
+        speeds = [record.step_tokens / record.step_seconds for record in self.steps if record.step_seconds]
+        return median(speeds) if speeds else 0.0
 
     def left(self, trainer: Trainer) -> float | None:
-        """Seconds to the end: by the clock for a time budget, else by the median step, which is robust to
-        outliers."""
+        """Seconds to the end, evaluations included: by the clock for a time budget, else by the median
+        step."""
+        since = time.monotonic() - self.last_step if self.steps else 0.0
+        evaluation = self._final_evaluation(trainer)
         if trainer.budget.seconds is not None:
-            return max(0.0, trainer.budget.seconds - trainer.state.seconds)
+            return max(0.0, trainer.budget.seconds - trainer.state.seconds - since) + evaluation
         if len(self.steps) < 3 or trainer.budget.steps is None:
             return None
-        median = sorted(record.step_seconds for record in self.steps)[len(self.steps) // 2]
-        return median * (trainer.budget.steps - trainer.state.step)
+        step = median(record.step_seconds for record in self.steps)
+        steps = step * (trainer.budget.steps - trainer.state.step)
+        return max(0.0, steps + self._evaluations(trainer) - since) + evaluation
+
+    def _evaluations(self, trainer: Trainer) -> float:
+        """Seconds of those that are still due before the last one."""
+        steps, step, cadence = trainer.budget.steps, trainer.state.step, trainer.evaluations
+        if not self.evaluations or steps is None:
+            return 0.0
+        if cadence.every is not None:
+            num_left = (steps - 1) // cadence.every - step // cadence.every
+        else:
+            num_left = cadence.times - 1 - math.floor(step / steps * cadence.times)
+        return max(0, num_left) * median(self.evaluations)
+
+    def _final_evaluation(self, trainer: Trainer) -> float:
+        """Seconds of the last one, which reads all of the validation text, packed and padded."""
+        if not self.evaluations:
+            return 0.0
+        num_tokens = trainer.data.val.num_tokens
+        read = min(trainer.config.train.eval_tokens or num_tokens, num_tokens)
+        return median(self.evaluations) * 2 * num_tokens / max(1, read)
 
 
 class PlainLines(Callback):
@@ -92,6 +132,9 @@ class PlainLines(Callback):
             f"tokens/s{remaining}"
         )
 
+    def on_evaluation_begin(self, trainer: Trainer, *, final: bool) -> None:
+        self.pace.begin_evaluation()
+
     def on_evaluation(self, trainer: Trainer, evaluation: Evaluation, *, final: bool) -> None:
         self.print_line(
             f"step {trainer.state.step}  {'final ' if final else ''}val_loss {evaluation.val_loss:.4f}  "
@@ -103,46 +146,55 @@ class PlainLines(Callback):
 
 
 class LivePanel(Callback):
-    """One panel that stays in place: progress, loss, speed, a row per layer, the last warnings."""
+    """One panel that stays in place: progress, loss, speed, a row per layer, the last warnings. A thread
+    draws it, so that it also moves while an evaluation takes its time."""
 
     def __init__(self, layers: LayerJournal, console: Console | None = None) -> None:
         self.layers = layers
         self.console = console or Console()
-        self.live = Live(console=self.console, auto_refresh=False, transient=False)
+        self.live: Live | None = None
         self.pace = Pace()
         self.losses: deque[float] = deque(maxlen=2000)
         self.history: deque[list[dict[str, float]]] = deque(maxlen=HISTORY)
         self.evaluation: Evaluation | None = None
         self.warnings: deque[str] = deque(maxlen=3)
-        self.last_draw = 0.0
         self.ended = False
+        self.lock = threading.Lock()
+        """Held by whoever changes or draws the figures."""
 
     def on_start(self, trainer: Trainer) -> None:
-        self.live.start()
+        self.live = Live(
+            console=self.console, refresh_per_second=DRAWINGS, get_renderable=lambda: self._drawn(trainer)
+        )
+        self.live.start(refresh=True)
 
     def on_step(self, trainer: Trainer, record: StepRecord) -> None:
-        self.pace.add(record)
-        self.losses.append(record.loss)
-        if self.layers.latest and (not self.history or self.history[-1] is not self.layers.latest):
-            self.history.append(self.layers.latest)
-        if time.monotonic() - self.last_draw > 0.25:
-            self._draw(trainer)
+        with self.lock:
+            self.pace.add(record)
+            self.losses.append(record.loss)
+            if self.layers.latest and (not self.history or self.history[-1] is not self.layers.latest):
+                self.history.append(self.layers.latest)
+
+    def on_evaluation_begin(self, trainer: Trainer, *, final: bool) -> None:
+        with self.lock:
+            self.pace.begin_evaluation()
 
     def on_evaluation(self, trainer: Trainer, evaluation: Evaluation, *, final: bool) -> None:
-        self.evaluation = evaluation
-        self._draw(trainer)
+        with self.lock:
+            self.evaluation = evaluation
 
     def on_warning(self, trainer: Trainer, sentence: str) -> None:
-        self.warnings.append(sentence)
+        with self.lock:
+            self.warnings.append(sentence)
 
     def on_end(self, trainer: Trainer, reason: str) -> None:
         self.ended = True
-        self._draw(trainer)
-        self.live.stop()
+        if self.live is not None:
+            self.live.stop()
 
-    def _draw(self, trainer: Trainer) -> None:
-        self.last_draw = time.monotonic()
-        self.live.update(self._panel(trainer), refresh=True)
+    def _drawn(self, trainer: Trainer) -> RenderableType:
+        with self.lock:
+            return self._panel(trainer)
 
     def _panel(self, trainer: Trainer) -> RenderableType:
         parts: list[RenderableType] = [self._progress(trainer), self._figures(trainer)]
@@ -159,7 +211,8 @@ class LivePanel(Callback):
             )
         if self.history:
             parts += [self._layers(trainer), self._legend(trainer)]
-        parts += [Text(f"  ! {warning}", style="yellow") for warning in self.warnings]
+        # Lines after the first keep the margin.
+        parts += [Padding(Text(f"! {warning}", style="yellow"), (0, 2)) for warning in self.warnings]
         hint = "" if self.ended else "   Ctrl-C saves and stops"
         parts.append(Text(f"  {trainer.run.path}{hint}", style="dim", no_wrap=True, overflow="ellipsis"))
         return Group(*parts)
@@ -169,6 +222,8 @@ class LivePanel(Callback):
         left = self.pace.left(trainer)
         total = "" if trainer.budget.steps is None else f" of {trainer.budget.steps:,}"
         remaining = "" if left is None or self.ended else f"   {duration(left)} left"
+        if self.pace.evaluating_since is not None and not self.ended:
+            remaining += f"   evaluating, {time.monotonic() - self.pace.evaluating_since:.0f} s"
         grid = Table.grid(padding=(0, 1))
         words = Text(f"step {trainer.state.step:,}{total}{remaining}", style="dim")
         grid.add_row(f" {share:4.0%}", ProgressBar(total=1, completed=share, width=36), words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 from typing import Any
 
 from somelab.view.page.packing import number, numbers
@@ -12,6 +13,8 @@ from somelab.view.schema.page import Curves, EvaluationCurve, Final, TimingCurve
 
 MOST_POINTS = 1500
 RECENT_STEPS = 50
+USUAL_STEPS = 500
+"""The last steps, of which the median speed is shown: a pause of the machine does not count."""
 """Steps over which the last training loss and speed are averaged."""
 
 Journal = Metrics | Sequence[Record]
@@ -69,7 +72,7 @@ def final(metrics: Journal, timing: Sequence[Record]) -> Final | None:
         bits_per_byte=number((last or {}).get("bits_per_byte")),
         ppl_with_padding=number((last or {}).get("ppl_with_padding")),
         best_val_loss=min(losses, default=None),
-        tokens_per_second=_speed(timing[-RECENT_STEPS:]),
+        tokens_per_second=_usual_speed(timing[-USUAL_STEPS:]),
         **{name: _layer_mean(last, name) for name in LAYER_MEANS},
     )
 
@@ -129,6 +132,11 @@ def _speed(records: Sequence[Record]) -> float | None:
     seconds = sum(number(record.get("step_seconds")) or 0.0 for record in records)
     tokens = sum(number(record.get("step_tokens")) or 0.0 for record in records)
     return number(tokens / seconds) if seconds else None
+
+
+def _usual_speed(records: Sequence[Record]) -> float | None:
+    speeds = [speed for record in records if (speed := _speed([record])) is not None]
+    return median(speeds) if speeds else None
 
 
 def _block_size(num_records: int) -> int:

@@ -1,0 +1,1 @@
+"""The verb `demo`: two models, what they learned, and a page."""
