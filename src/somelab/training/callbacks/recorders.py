@@ -98,6 +98,8 @@ class Samples(Callback):
         self.prompt_tokens, self.new_tokens = prompt_tokens, new_tokens
 
     def on_evaluation(self, trainer: Trainer, evaluation: Evaluation, *, final: bool) -> None:
+        if not trainer.config.model.causal:
+            return  # it cannot generate
         split = trainer.data.val
         length = max(1, min(self.prompt_tokens, int(split.offsets[1]) - 1))
         prompt = [int(token) for token in split.tokens[:length]]
