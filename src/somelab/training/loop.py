@@ -39,6 +39,7 @@ from somelab.training.optimizer import build_optimizer, learning_rate, set_learn
 from somelab.training.padding import attended_documents
 from somelab.training.rules import order_of
 from somelab.training.stopping import Diverged, StopRequest
+from somelab.training.usage_with_padding import UsageWithPadding, with_usage
 
 JOURNALS = ("metrics", "layers", "samples", "timing")
 EVALUATIONS = 10
@@ -49,9 +50,9 @@ SECONDS_BETWEEN_CHECKPOINTS = 120.0
 class TrainingLoss(nn.Module):
     """The module under DDP and compile: from a batch to the two sums that are differentiated."""
 
-    def __init__(self, decoder: Decoder) -> None:
+    def __init__(self, decoder: Decoder, usage: UsageWithPadding | None = None) -> None:
         super().__init__()
-        self.decoder = decoder
+        self.decoder, self.usage = decoder, usage
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         output = self.decoder(
@@ -70,6 +71,9 @@ class TrainingLoss(nn.Module):
         )
         if loss.error_BTD is not None:
             self.decoder.credit_(loss.error_BTD)
+        if self.usage is not None:
+            # A decorated method, whose type torch does not say.
+            self.usage.add_(output.routings)  # pyright: ignore[reportAttributeAccessIssue]
         return loss.nats, output.aux_loss
 
 
@@ -116,7 +120,8 @@ class Trainer:
         self._warned: set[str] = set()
         self._compiled = False
         self._last_checkpoint = time.monotonic()
-        self.loss = TrainingLoss(self.model)
+        self.usage = UsageWithPadding.of(config, len(self.model.some_layers()), world.device)
+        self.loss = TrainingLoss(self.model, self.usage)
         self._loss: nn.Module = self.loss
         if world.size > 1:
             # Keys are equal on all ranks because all apply the same sums; DDP's buffer sync would overwrite
@@ -135,7 +140,7 @@ class Trainer:
             self._forget_()  # killed before its first checkpoint: start again
             return
         self.state = checkpoint.load(self.run, self.model, self.optimizer, which=which)
-        self._restore_loader_()
+        self._restore_position_()
         if self.world.is_first:
             checkpoint.go_back(self.run, self.state)
             atomic.clear_leftovers(self.run.checkpoints / name_of(self.state.step))
@@ -147,9 +152,11 @@ class Trainer:
             elif record.get("kind") == "train" and self.first_loss is None:
                 self.first_loss = float(record["loss"])
 
-    def _restore_loader_(self) -> None:
+    def _restore_position_(self) -> None:
         try:
             self.loader.load_state_dict(self.state.loader or {})
+            if self.usage is not None and self.state.usage_with_padding is not None:
+                self.usage.load_(self.state.usage_with_padding)
         except (KeyError, TypeError, ValueError):
             raise CheckpointError(
                 f"run {self.run.path}: the position in the data of step {self.state.step} is damaged; use "
@@ -223,6 +230,8 @@ class Trainer:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         reports = self.model.apply_gravity_()
+        if self.usage is not None:
+            self.usage.finish_step_(self.world)
         seconds = time.perf_counter() - started
         self.state = replace(
             state,
@@ -334,7 +343,7 @@ class Trainer:
             evaluation = evaluate(
                 self.model, validation(self.data, self.config), dtype=self.dtype, max_tokens=max_tokens
             )
-            if final:
+            if final or self.config.train.eval_with_padding:
                 evaluation = with_padding_loss(
                     evaluation, self.model, self.data, self.config, dtype=self.dtype
                 )
@@ -342,6 +351,7 @@ class Trainer:
                 raise Diverged(f"validation loss {evaluation.val_loss} after step {self.state.step}")
             if self.state.best_val_loss is None or evaluation.val_loss < self.state.best_val_loss:
                 self.state.best_val_loss, self.state.best_step = evaluation.val_loss, self.state.step
+            evaluation = replace(evaluation, layers=with_usage(evaluation.layers, self.usage))
             kind = "final" if final else "evaluation"
             self.journals["metrics"].append(
                 {"kind": kind, "step": self.state.step, "tokens": self.state.tokens, **evaluation.record()}
@@ -359,6 +369,7 @@ class Trainer:
     def _save_(self) -> None:
         if self.world.is_first:
             self.state.journals = {name: file.length() for name, file in self.journals.items()}
+            self.state.usage_with_padding = None if self.usage is None else self.usage.state()
             try:
                 checkpoint.save(self.run, self.model, self.optimizer, self.state)
             except Unsound as error:

@@ -17,6 +17,7 @@ from somelab.training.budget import Cadence
 from somelab.training.callbacks import Callback, StepRecord
 from somelab.training.evaluate import Evaluation
 from somelab.training.measuring import of_step
+from somelab.training.usage_with_padding import with_usage
 
 if TYPE_CHECKING:
     from somelab.training.loop import Trainer
@@ -44,7 +45,8 @@ class LayerJournal(Callback):
         layers = trainer.model.some_layers()
         if not layers or not self.cadence.is_due(record.step, before, record.progress):
             return
-        self.latest = [of_step(layer, report) for layer, report in zip(layers, record.reports, strict=True)]
+        measured = [of_step(layer, report) for layer, report in zip(layers, record.reports, strict=True)]
+        self.latest = with_usage(measured, trainer.usage)
         trainer.journals["layers"].append({"step": record.step, "layers": self.latest})
         if record.progress < FIRST_CHECK:
             return
