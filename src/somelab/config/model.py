@@ -17,6 +17,12 @@ NormPosition = Literal["post", "pre"]
 Positions = Literal["sinusoidal", "rope", "alibi", "none"]
 FeedForward = Literal["some", "none", "dense", "frozen_dense", "moe"]
 
+READS_AHEAD = (
+    "no causal mask: every token sees the tokens that it is to predict, so losses and perplexities are not "
+    "those of a language model"
+)
+"""What is said of a model with `causal` = false, wherever its figures are shown."""
+
 BACKBONES: dict[str, dict[str, Any]] = {
     "published": {
         "norm": "layer",

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from somelab.config import Config
+from somelab.config.model import READS_AHEAD
 from somelab.core.dispatch import keep_loops_uncompiled_
 from somelab.core.gravity import Rule
 from somelab.core.seeding import derive
@@ -175,6 +176,8 @@ class Trainer:
             with self.stop.listening():
                 for callback in self.callbacks:
                     callback.on_start(self)
+                if self.world.is_first and not self.config.model.causal:
+                    self.warn(READS_AHEAD.upper(), "no causal mask")
                 reason = self._steps()
             if reason == "finished":
                 evaluation = self.evaluate_(final=True)

@@ -269,6 +269,8 @@ ARMS: dict[str, ArmSettings] = {
     "recipe-blind": ArmSettings(BLIND),
     "recipe-blind-fast-keys": ArmSettings({**BLIND, "gravity.alpha": 0.03}).like("recipe-blind"),
     "recipe-blind-fixed-keys": ArmSettings({**BLIND, **FIXED}),
+    # as the first notebooks: every token sees those that it is to predict
+    "no-causal-mask": ArmSettings({"model.causal": False}),
 }
 
 RATE_CHECKS: dict[str, str] = {

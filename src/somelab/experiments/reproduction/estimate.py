@@ -6,22 +6,28 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from somelab.config import Config
 from somelab.errors import SomelabError
 from somelab.runs import RunFolder
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from somelab.data.batch import Batch
     from somelab.data.prepare import PreparedData
 
 HOUR = 3600
 MEMORY_BESIDE = 1e9
 """Bytes beside the weights: activations of one micro-batch, optimizer, the program itself."""
+BUSY = 0.7
+"""Share of its cores' time below which the machine is called busy."""
 RECENT = 50
 """Steps of a begun run that its speed is taken from."""
 
@@ -38,6 +44,8 @@ class Estimate:
     evaluation_seconds: float
     peak_bytes: int | None
     """Most memory that this process has used so far; None if the system does not report it."""
+    share: float = 1.0
+    """Of its cores' time that this process got while it was measured: less than 1 on a busy machine."""
 
     @property
     def seconds(self) -> float:
@@ -52,15 +60,23 @@ class Estimate:
             "evaluations_left": self.num_evaluations,
             "evaluation_seconds": round(self.evaluation_seconds, 2),
             "hours_left": round(self.seconds / HOUR, 4),
+            "hours_on_a_quiet_machine": round(self.seconds * self.share / HOUR, 4),
             "peak_bytes": self.peak_bytes,
         }
 
     def sentence(self) -> str:
         done = f" of which {self.steps_done:,} are done" if self.steps_done else ""
         memory = f", {self.peak_bytes / 1e9:.1f} GB of memory" if self.peak_bytes else ""
+        busy = (
+            f" at the present load (this process gets {self.share:.0%} of its cores; alone about "
+            f"{_duration(self.seconds * self.share)})"
+            if self.share < BUSY
+            else ""
+        )
         return (
             f"{self.num_steps:,} steps{done}, {_duration(self.step_seconds)} each; {self.num_evaluations} "
-            f"evaluations, {_duration(self.evaluation_seconds)} each: about {_duration(self.seconds)}{memory}"
+            f"evaluations, {_duration(self.evaluation_seconds)} each: about {_duration(self.seconds)}{busy}"
+            f"{memory}"
         )
 
 
@@ -78,14 +94,16 @@ def check_memory(config: Config, name: str) -> None:
 
 def measured(config: Config, num_steps: int, num_evaluations: int, data: PreparedData) -> Estimate:
     """Time a few passes of the run's own model, which is thrown away with all that it changed."""
-    step_seconds, evaluation_seconds = _timed(config, data)
+    step_seconds, evaluation_seconds, share = _timed(config, data)
     gc.collect()
-    return Estimate(num_steps, 0, step_seconds, num_evaluations, evaluation_seconds, _peak_memory())
+    return Estimate(num_steps, 0, step_seconds, num_evaluations, evaluation_seconds, _peak_memory(), share)
 
 
-def _timed(config: Config, data: PreparedData) -> tuple[float, float]:
-    """Seconds of a step and of an evaluation: from one micro-batch forward and backward, one optimizer step
-    with gravity, and one forward pass, each after a first pass that builds kernels and fills caches."""
+def _timed(config: Config, data: PreparedData) -> tuple[float, float, float]:
+    """Seconds of a step and of an evaluation, and the share of its cores' time that the process got.
+
+    From one micro-batch forward and backward, one optimizer step with gravity, and one forward pass, after a
+    first pass that builds kernels and fills caches."""
     import torch
 
     from somelab.data.batches import EvaluationLoader, Loader
@@ -101,7 +119,8 @@ def _timed(config: Config, data: PreparedData) -> tuple[float, float]:
     dtype = resolve(config.train.precision, device)
     model = Decoder(config).to(device)
     optimizer, loss = build_optimizer(model, config.train), TrainingLoss(model)
-    batches = next(iter(Loader(data, config, device=device))).micro_batches(micro_rows(config, 1))
+    with closing(cast("Generator[Batch]", iter(Loader(data, config, device=device)))) as loaded:
+        batches = next(loaded).micro_batches(micro_rows(config, 1))
 
     def one(number: int) -> None:
         with autocast(dtype, device):
@@ -118,11 +137,13 @@ def _timed(config: Config, data: PreparedData) -> tuple[float, float]:
             model(batches[0].tokens_BT, hidden_only=True)
 
     one(0)
+    started, cpu = time.perf_counter(), time.process_time()
     step_seconds = len(batches) * _time(lambda: one(1)) + _time(finish)
+    share = (time.process_time() - cpu) / (time.perf_counter() - started) / torch.get_num_threads()
     model.eval()
     layouts = ("pack", "pad") if config.train.eval_with_padding else ("pack",)
     rows = sum(EvaluationLoader(data, in_layout(config, layout)).num_sequences for layout in layouts)
-    return step_seconds, _time(forward) * rows / len(batches[0].tokens_BT)
+    return step_seconds, _time(forward) * rows / len(batches[0].tokens_BT), min(1.0, share)
 
 
 def of_begun(run: RunFolder, num_steps: int, num_evaluations: int) -> Estimate | None:

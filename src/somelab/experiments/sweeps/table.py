@@ -30,6 +30,7 @@ PUBLISHED = {
     "gini": "gini_middle",
     "entropy_bits": "entropy_bits_middle",
 }
+NO_MASK = "no causal mask: reads the answer"
 Figures = Mapping[int, Mapping[str, float]]
 """The figures of an arm's finished runs by seed."""
 
@@ -60,8 +61,9 @@ class Row:
 
     @property
     def label(self) -> str:
-        """The arm's name, marked where its search has not settled."""
-        return f"{self.arm.name} *{tuning_text.UNTUNED}*" if self.is_untuned else self.arm.name
+        """The arm's name, marked where its search has not settled or it has no causal mask."""
+        name = self.arm.name if self.arm.config.model.causal else f"{self.arm.name} *{NO_MASK}*"
+        return f"{name} *{tuning_text.UNTUNED}*" if self.is_untuned else name
 
 
 def read_figures(plan: Plan, out: Path) -> dict[str, Figures]:
