@@ -13,7 +13,7 @@ TABLE = {
     "v1": ("dot", "cumulative", "min", "unit", None, "linear", True),
     "v2": ("cosine", "ema", "min", "unit", None, "linear", True),
     "v3": ("cosine", "ema", "min", "unit", None, "linear", True),
-    "v3.5": ("cosine", "ema", "min", "none", 0.1, "mlp", True),
+    "v3.5": ("cosine", "ema", "min", "none", 0.1, "linear", True),
     "v4": ("cosine", "ema", "min", "unit", None, "mlp", True),
     "v5": ("cosine", "ema", "max", "unit", None, "linear", False),
     "v6": ("cosine", "ema", "max", "unit_used", 0.1, "mlp", False),

@@ -108,12 +108,26 @@ def test_published_figures_stand_beside_the_preset_they_are_of() -> None:
         ),
     )
     a1, v7, x = rows_of(plan, {})
-    assert a1.published == {"ppl_with_padding": 2.14, "gini": 0.7912, "entropy_bits": 4.0851}
-    assert v7.published == {"val_ppl": 13.51, "gini": 0.653}
+    assert a1.published == {
+        "loss_with_padding": 0.7629,
+        "ppl_with_padding": 2.14,
+        "training_gini_with_padding": 0.7912,
+        "training_entropy_bits_with_padding": 4.0851,
+    }
+    assert v7.published == {"val_loss": 2.6036, "val_ppl": 13.51, "gini": 0.653}
     assert x.published == {}
     page = markdown(plan, [a1, v7, x])
     assert "published ppl_with_padding" in page
-    assert "| 2.14 |  | 0.7912 | 4.0851 |" in page
+    assert "| 0.7629 | 2.14 |  |  | 0.7912 | 4.0851 |" in page
+    assert "| a1 | ppl_with_padding | 2.43 | 2.24 | 2.16 | 2.14 |" in page
+    assert "| v7 | val_loss | 3.1531 | 2.785 | 2.6306 | 2.6036 |" in page
+
+
+def test_the_figures_of_the_best_checkpoint_are_not_taken_for_the_last() -> None:
+    """a6: epoch 1 is the best, and epoch 4 the last."""
+    (row,) = rows_of(Plan("p", (Arm("a6", preset("a6").config, preset="a6"),)), {})
+    assert row.published["training_gini_with_padding"] == 0.922
+    assert row.published["loss_with_padding"] == 1.9682
 
 
 def test_csv_and_json_hold_the_same() -> None:

@@ -37,11 +37,21 @@ TINY: dict[str, Any] = {
     "train.steps": 20,
     "train.learning_rate": 3e-3,
     "train.precision": "fp32",
+    # How weights start and AdamW's settings when these losses were stored; the presets were mended since.
+    "model.attention_init": "linear",
+    "router.init": "linear",
+    "train.betas": (0.9, 0.95),
 }
 # v4 counts padding in the loss and keeps keys at unit length; v7 masks it, clamps, and lets keys be reborn.
 CURVES: dict[str, dict[str, Any]] = {
     "a1": TINY,
-    "v7": {**TINY, "gravity.delta": 0.3, "gravity.theta_percentile": 0.4, "data.layout": "pack"},
+    "v7": {
+        **TINY,
+        "train.warmup_fraction": 0.04,
+        "gravity.delta": 0.3,
+        "gravity.theta_percentile": 0.4,
+        "data.layout": "pack",
+    },
 }
 
 

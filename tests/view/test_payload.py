@@ -253,3 +253,21 @@ def test_no_run_at_all(tmp_path: Path) -> None:
     assert run_of(tmp_path / "file").status == "foreign"
     (tmp_path / "empty").mkdir()
     assert run_of(tmp_path / "empty").status == "foreign"
+
+
+def test_the_published_run_comes_along(some_run: Path) -> None:
+    """Every epoch at its share of the run, and whether its figures count padding."""
+    from somelab.view.page.published import published_figures
+
+    assert published_figures("demo") is None
+    assert published_figures(None) is None
+    found = published_figures("a1")
+    assert found is not None
+    assert found.with_padding
+    assert [epoch.share for epoch in found.epochs] == [0.25, 0.5, 0.75, 1.0]
+    assert [epoch.gini for epoch in found.epochs] == [0.841, 0.791, 0.807, 0.791]
+    sparse = published_figures("v3-sparse")
+    assert sparse is not None
+    assert [epoch.share for epoch in sparse.epochs] == [0.25, 1.0]  # the report has the first and the last
+    page = run_of(some_run)
+    assert page.published == published_figures(page.preset)

@@ -140,10 +140,16 @@ def test_a_tuned_sweep_as_files(tmp_path: Path) -> None:
 
 
 def test_published_figures_stand_beside_the_measures_they_are_of(sweep: Sweep) -> None:
-    assert sweep.arms[0].published == {"ppl_with_padding": 2.14, "gini": 0.7912, "entropy_bits": 4.0851}
+    assert sweep.arms[0].published == {
+        "loss_with_padding": 0.7629,
+        "ppl_with_padding": 2.14,
+        "training_gini_with_padding": 0.7912,
+        "training_entropy_bits_with_padding": 4.0851,
+    }
     assert sweep.arms[1].published == {}
     beside = {measure.name: measure.published for measure in sweep.measures if measure.published}
     assert beside == {
+        "val_loss": "val_loss",
         "val_ppl": "val_ppl",
         "ppl_with_padding": "ppl_with_padding",
         "gini_middle": "gini",

@@ -317,6 +317,8 @@ export interface Published {
   total_millions: number | null;
   trainable_millions: number | null;
   steps: number | null;
+  /** Losses count padding; Gini and entropy are of the usage in training, padding included. */
+  with_padding: boolean;
   epochs: PublishedEpoch[];
   final: Record<string, number>;
   note: string | null;
@@ -324,6 +326,8 @@ export interface Published {
 
 export interface PublishedEpoch {
   epoch: number;
+  /** Of the run that is over at its end. */
+  share: number;
   train_loss: number | null;
   val_loss: number | null;
   val_ppl: number | null;
@@ -398,6 +402,8 @@ export interface Run {
   guilds: LayerGuilds[] | null;
   /** Parts that are not there, and why: words (the data file is gone), traces (no checkpoint) ... */
   left_out: LeftOut[];
+  /** The published figures of its preset, drawn behind its own. */
+  published: Published | null;
 }
 
 export interface RunList {

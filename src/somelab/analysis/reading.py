@@ -161,7 +161,7 @@ def route(model: Decoder, texts: Sequence[Sequence[int]]) -> tuple[list[int], ND
     experts: list[NDArray[Any]] = []
     gates: list[NDArray[Any]] = []
     try:
-        for rows in _batches(texts):
+        for rows in _batches(texts) if model.config.model.causal else ([text] for text in texts):
             width = max(len(row) for row in rows)
             tokens_BT = torch.tensor([[*row, *[PAD_ID] * (width - len(row))] for row in rows], device=device)
             is_text_BT = torch.tensor([[t < len(row) for t in range(width)] for row in rows], device=device)

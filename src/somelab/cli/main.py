@@ -66,6 +66,9 @@ VERBS: dict[str, Verb] = {
         "test the claims of the reports, each with verdict and interval",
         "experiments",
     ),
+    "reproduce": Verb(
+        "somelab.cli.lab.reproduce", "train a published run, and compare it epoch by epoch", "experiments"
+    ),
     "report": Verb(
         "somelab.cli.models.report",
         "write one page that shows runs from the inside, and figures for papers",

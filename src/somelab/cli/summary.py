@@ -58,12 +58,14 @@ def _print_end(run: RunFolder, outcome: Outcome) -> None:
     assert outcome.evaluation is not None
     out.print("")
     print_evaluation(outcome.evaluation.record())
-    sample = run.records("samples")[-1]
-    prompt, text, path = sample["prompt"], sample["text"], shlex.quote(str(run.path))
-    out.print(Text.assemble("\n", ("a sample: ", "bold"), (prompt, "dim"), text[len(prompt) :]))
-    words = shlex.quote(" ".join(prompt.split()[:4]))
+    path, samples = shlex.quote(str(run.path)), run.records("samples")
+    if samples:
+        prompt, text = samples[-1]["prompt"], samples[-1]["text"]
+        out.print(Text.assemble("\n", ("a sample: ", "bold"), (prompt, "dim"), text[len(prompt) :]))
     out.print(f"\nrun folder: {run.path}\nnext:", soft_wrap=True)
-    out.print(f"  somelab generate {path} --prompt {words} --trace", soft_wrap=True)
+    if samples:
+        words = shlex.quote(" ".join(samples[-1]["prompt"].split()[:4]))
+        out.print(f"  somelab generate {path} --prompt {words} --trace", soft_wrap=True)
     out.print(f"  somelab report {path}", soft_wrap=True)
     out.print(f"  somelab serve {path}", soft_wrap=True)
 

@@ -17,6 +17,12 @@ NormPosition = Literal["post", "pre"]
 Positions = Literal["sinusoidal", "rope", "alibi", "none"]
 FeedForward = Literal["some", "none", "dense", "frozen_dense", "moe"]
 
+READS_AHEAD = (
+    "no causal mask: every token sees the tokens that it is to predict, so losses and perplexities are not "
+    "those of a language model"
+)
+"""What is said of a model with `causal` = false, wherever its figures are shown."""
+
 BACKBONES: dict[str, dict[str, Any]] = {
     "published": {
         "norm": "layer",
@@ -76,6 +82,13 @@ class ModelConfig(Group):
     """Token embedding times sqrt(d_model). None: the backbone's."""
     embedding_std: Positive | None = None
     """Standard deviation of the token embedding at the start. None: the backbone's (1 and 0.02)."""
+    causal: bool = True
+    """Whether a token attends only to itself and those before it. false: to all tokens, those that it is to
+    predict included, as in the first notebooks: losses are then not those of a language model, and generation
+    is refused."""
+    attention_init: Literal["linear", "xavier"] = "linear"
+    """How attention starts. linear: as nn.Linear; xavier: as nn.MultiheadAttention in the reports: queries,
+    keys and values Xavier-uniform, the output as nn.Linear, all biases 0."""
     dropout: Decay = 0.0
     """Dropout on embeddings and on the output of attention and feed-forward."""
     rope_base: Positive = 10000.0

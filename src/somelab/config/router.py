@@ -20,6 +20,8 @@ class RouterConfig(Group):
     gravity adapts the routing."""
     width: Positive = 2.0
     """Hidden width of the mlp as a multiple of d_model."""
+    init: Literal["linear", "normal"] = "linear"
+    """How the query network starts. linear: as nn.Linear; normal: N(0, 0.02) with biases 0 (v5 to v7)."""
     precision: Literal["model", "fp32"] = "model"
     """Compute type of the query network: the model's, or fp32 where the rest runs in bf16. Scores are fp32 in
     both."""
@@ -42,6 +44,9 @@ class RouterConfig(Group):
     """Divides the scores before the gates, in training."""
     eval_temperature: Positive | None = None
     """The same in evaluation. None: the training temperature (the learned one, where it is learned)."""
+    temperature_over_run: tuple[Positive, ...] | None = None
+    """Temperatures of training, in place of `temperature`: n values cover the steps in n equal parts, so that
+    with n epochs each has its own (v3.5: 2, 1.5). Evaluation without eval_temperature takes the last."""
     learnable_temperature: bool = False
     """Train the temperature, one per layer, starting from `temperature`."""
     entropy_band: tuple[float, float] | None = None
@@ -108,6 +113,15 @@ class RouterConfig(Group):
                     "is not an increasing range",
                     "give 0 <= low < high, e.g. 0.5,1.2",
                 )
+        if self.temperature_over_run is not None and (
+            self.learnable_temperature or not self.temperature_over_run
+        ):
+            refuse(
+                "temperature_over_run",
+                self.temperature_over_run,
+                "is empty, or the temperature is learned",
+                "give at least one value and set learnable_temperature to false, or set this to null",
+            )
         if self.top_k_warmup + self.top_k_ramp > 1:
             refuse(
                 "top_k_ramp",

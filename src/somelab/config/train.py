@@ -48,6 +48,9 @@ class TrainConfig(Group):
     snapshots they take at most 15 % of it."""
     eval_tokens: Count | None = 16384
     """Validation tokens per evaluation during training; the last one uses all. None: always all."""
+    eval_with_padding: bool = False
+    """Measure the loss with padding included at every evaluation, as v1 to v4 did; the last one always
+    does."""
     checkpoint_every: Count | None = None
     """Steps between checkpoints. None: every two minutes. One is written at each evaluation and at the end,
     too."""

@@ -35,11 +35,22 @@ _MLP: Settings = {"router.kind": "mlp", "router.width": 2.0}
 _RESPAWN: Settings = {"gravity.respawn": True, "gravity.respawn_threshold": 0.1}
 _V5: Settings = {**_V2, "gravity.inertia": "max", **_MASKED}
 
+# What the notebooks of all versions share beside a version's own settings: how attention starts, and AdamW
+# under a cosine over all steps, without a warm-up. v6 and v7 call AdamW with its default betas.
+NOTEBOOKS: Settings = {
+    "model.attention_init": "xavier",
+    "train.betas": (0.9, 0.95),
+    "train.weight_decay": 0.1,
+    "train.clip": 1.0,
+    "train.warmup_fraction": 0.0,
+    "train.final_lr_fraction": 0.0,
+}
+
 VERSIONS: dict[str, Settings] = {
     "v1": _V1,
     "v2": _V2,
     "v3": _V2,
-    "v3.5": {**_V2, **_MLP, **_RESPAWN, "gravity.norm": "none"},
+    "v3.5": {**_V2, **_RESPAWN, "gravity.norm": "none"},
     "v4": {**_V2, **_MLP},
     "v5": _V5,
     "v6": {**_V5, **_MLP, **_RESPAWN, "gravity.norm": "unit_used"},

@@ -267,6 +267,7 @@ class SomeLayer(nn.Module):
     def set_progress_(self, step: int, num_steps: int) -> None:
         """Set the progress of the run, on which top-k warm-up, annealing and decay's warm-up depend."""
         self.keystore.set_progress_(step, num_steps)
+        self.router.set_progress_(step, num_steps)
         config, top_k = self.router.config, self.router.top_k
         # In steps; the small term keeps rounding from delaying a boundary.
         passed = step - config.top_k_warmup * num_steps + 1e-6

@@ -17,11 +17,15 @@ from torch.nn import functional as F
 
 from somelab.core.measures import gate_entropy
 from somelab.core.search import SubKeys, halves_of, search
-from somelab.core.seeded import seeded_linear
+from somelab.core.seeded import seeded_linear, start_normal_
 from somelab.core.seeding import generator
 
 if TYPE_CHECKING:
     from somelab.config import RouterConfig
+
+
+NORMAL_STD = 0.02
+"""Of a query network with `init` normal: that of v5 to v7."""
 
 
 class Routing(NamedTuple):
@@ -66,6 +70,12 @@ class Router(nn.Module):
         widths = {"none": (), "linear": (d_model, d_model), "mlp": (d_model, hidden, d_model)}[config.kind]
         rng = generator(seed, "router", layer)
         self.linears = nn.ModuleList(seeded_linear(i, o, bias=bias, rng=rng) for i, o in pairwise(widths))
+        if config.init == "normal":
+            for linear in self.linears:
+                assert isinstance(linear, nn.Linear)
+                start_normal_(linear, NORMAL_STD, rng)
+        self.over_run = config.temperature_over_run
+        self.current_temperature = self.over_run[0] if self.over_run else config.temperature
         self.dropout = nn.Dropout(config.dropout)
         self.projection = (
             None
@@ -82,7 +92,15 @@ class Router(nn.Module):
         precedence."""
         if not self.training and self.config.eval_temperature is not None:
             return self.config.eval_temperature
+        if self.over_run is not None:
+            return self.current_temperature if self.training else self.over_run[-1]
         return self.config.temperature if self.log_temperature is None else self.log_temperature.exp()
+
+    def set_progress_(self, step: int, num_steps: int) -> None:
+        """Select the temperature of this part of the run."""
+        if self.over_run is not None:
+            part = min(len(self.over_run) - 1, step * len(self.over_run) // max(1, num_steps))
+            self.current_temperature = self.over_run[part]
 
     def query(self, x_TD: Tensor, previous_TD: Tensor | None) -> Tensor:
         """q = query_network(x), plus a share of the previous layer's query if the router is grounded."""

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from somelab.core.seeded import seeded_linear
+from somelab.core.seeded import seeded_linear, start_xavier_, zero_bias_
 from somelab.core.seeding import generator
 from somelab.model.kv_cache import KeyValueCache
 from somelab.model.positions import Rotation, alibi_slopes, rotate
@@ -32,6 +32,8 @@ class Surroundings:
     """The kernel's own causal mask, which skips half of the work. Never together with `mask`."""
     rotation: Rotation | None = None
     cache: KeyValueCache | None = None
+    sees_all: bool = False
+    """Without a causal mask (`model.causal` = false): tokens attend to later ones, too."""
     documents: tuple[int, ...] | None = None
     """Lengths of the documents in all rows, row by row: each is attended to alone, and nothing is computed
     between two of them."""
@@ -41,12 +43,17 @@ class Attention(nn.Module):
     """Multi-head attention with 4 (D*D + D) parameters when biased: q, k, v in one projection, and the
     output's."""
 
-    def __init__(self, d_model: int, num_heads: int, *, bias: bool, layer: int, seed: int) -> None:
+    def __init__(
+        self, d_model: int, num_heads: int, *, bias: bool, layer: int, seed: int, init: str = "linear"
+    ) -> None:
         super().__init__()
         self.num_heads, self.layer = num_heads, layer
         rng = generator(seed, "attention", layer)
         self.qkv = seeded_linear(d_model, 3 * d_model, bias=bias, rng=rng)
         self.out = seeded_linear(d_model, d_model, bias=bias, rng=rng)
+        if init == "xavier":
+            start_xavier_(self.qkv, rng)
+            zero_bias_(self.out)
 
     def forward(self, x_BTD: Tensor, surroundings: Surroundings) -> Tensor:
         queries, keys, values = (
@@ -84,7 +91,8 @@ def _document_by_document(
         if is_document:
             mask = None if surroundings.mask is None else surroundings.mask[..., :length, :length]
             states_1HNC = (states.transpose(0, 1)[None] for states in states_NHC)
-            output_1HNC = F.scaled_dot_product_attention(*states_1HNC, attn_mask=mask, is_causal=mask is None)
+            is_causal = mask is None and not surroundings.sees_all
+            output_1HNC = F.scaled_dot_product_attention(*states_1HNC, attn_mask=mask, is_causal=is_causal)
             mixed.append(output_1HNC[0].transpose(0, 1).flatten(1))
         else:
             mixed.append(states_NHC[2].flatten(1))
@@ -112,12 +120,15 @@ def pays_by_document(documents: tuple[int, ...], num_rows: int, num_tokens: int,
     return alone < flops_per_pair * num_rows * num_tokens**2 + FLOPS_PER_CALL
 
 
-def visible_slots(indices_BT: Tensor, num_slots: int, segments_BT: Tensor | None = None) -> Tensor:
+def visible_slots(
+    indices_BT: Tensor, num_slots: int, segments_BT: Tensor | None = None, *, causal: bool = True
+) -> Tensor:
     """bool [B or 1, 1, T, S]: which slots each token may attend to. `indices_BT` are the tokens' own slots.
 
-    With segments, which need one slot per token, only those of the same document."""
-    slots_S = torch.arange(num_slots, device=indices_BT.device)
-    visible_BTS = slots_S <= indices_BT.unsqueeze(-1)
+    With segments, which need one slot per token, only those of the same document. Not causal: later ones,
+    too."""
+    last_BT = indices_BT if causal else torch.full_like(indices_BT, num_slots)
+    visible_BTS = torch.arange(num_slots, device=indices_BT.device) <= last_BT.unsqueeze(-1)
     if segments_BT is not None:
         visible_BTS = visible_BTS & (segments_BT.unsqueeze(-1) == segments_BT.unsqueeze(-2))
     return visible_BTS.unsqueeze(1)
@@ -125,7 +136,7 @@ def visible_slots(indices_BT: Tensor, num_slots: int, segments_BT: Tensor | None
 
 def alibi_bias(positions_BT: Tensor, positions_BS: Tensor, num_heads: int) -> Tensor:
     """[B or 1, H, T, S]: -slope x distance between each token and each slot."""
-    distances_BTS = (positions_BT.unsqueeze(-1) - positions_BS.unsqueeze(-2)).to(torch.float32)
+    distances_BTS = (positions_BT.unsqueeze(-1) - positions_BS.unsqueeze(-2)).abs().to(torch.float32)
     slopes_H = torch.tensor(alibi_slopes(num_heads), device=positions_BT.device)
     return -slopes_H[:, None, None] * distances_BTS.unsqueeze(1)
 

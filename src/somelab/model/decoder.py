@@ -29,6 +29,17 @@ from somelab.model.placing import Placement, place
 from somelab.model.precision import compute_dtype
 
 
+def refuse_reading_ahead(config: Config) -> None:
+    """Raise for a model without a causal mask, where the next token must be predicted before it is known."""
+    if not config.model.causal:
+        raise ConfigError(
+            "model.causal",
+            False,
+            "each token has seen the tokens that it is to predict, so there is nothing to generate from",
+            "train with model.causal = true",
+        )
+
+
 class DecoderOutput(NamedTuple):
     """A named tuple, since wrappers for several devices search only tuples for tensors."""
 
@@ -67,7 +78,12 @@ class Block(nn.Module):
         model = config.model
         self.post_norm = model.part("norm_position") == "post"
         self.attention = Attention(
-            model.d_model, model.num_heads, bias=model.part("bias"), layer=layer, seed=seed
+            model.d_model,
+            model.num_heads,
+            bias=model.part("bias"),
+            layer=layer,
+            seed=seed,
+            init=model.attention_init,
         )
         self.attention_norm = build_norm(model.part("norm"), model.d_model)
         self.feed_forward = build_feed_forward(config, layer=layer, seed=seed, order=order)
@@ -238,6 +254,7 @@ class Decoder(nn.Module):
 
     def new_cache(self, num_rows: int) -> KeyValueCache:
         """An empty cache for `num_rows` sequences."""
+        refuse_reading_ahead(self.config)
         return KeyValueCache(self.config.model.num_layers, num_rows)
 
     def some_layers(self) -> list[SomeLayer]:

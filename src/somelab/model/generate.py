@@ -16,7 +16,7 @@ from torch import Tensor
 
 from somelab.core.seeding import generator
 from somelab.errors import ConfigError, SomelabError
-from somelab.model.decoder import Decoder, DecoderOutput
+from somelab.model.decoder import Decoder, DecoderOutput, refuse_reading_ahead
 from somelab.model.kv_cache import KeyValueCache
 
 LEAST_TEMPERATURE = 1e-6
@@ -132,6 +132,7 @@ def generate(
 
     `ends`: asked before every token; the texts end where it is true. The model is put into evaluation mode
     and back. Row r draws from its own stream, a function of (seed, r)."""
+    refuse_reading_ahead(model.config)
     prompts = _prompts(tokens, model.config.model.vocab_size)
     sampling = Sampling(temperature, top_k, top_p)
     if max_new_tokens < 1:

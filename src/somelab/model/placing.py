@@ -56,17 +56,20 @@ def place(
         sinusoid_BTD = sinusoid_at(positions_BT, num_positions, config.d_model)
     mask, is_causal = None, False
     if lengths is not None and pays_by_document(lengths, len(tokens_BT), num_tokens, config.d_model):
-        mask = _alibi_corner(max(lengths), config.num_heads, device, dtype) if kind == "alibi" else None
-        return Placement(Surroundings(mask, False, rotation, documents=lengths), sinusoid_BTD)
+        mask = _alibi_corner(max(lengths), config, device, dtype) if kind == "alibi" else None
+        alone = Surroundings(mask, False, rotation, sees_all=not config.causal, documents=lengths)
+        return Placement(alone, sinusoid_BTD)
     if kind == "alibi":
         # A slot of the cache is a position; without one the tokens are their own slots.
         slots_BS = positions_BT if cache is None else torch.arange(num_slots, device=device)[None]
         bias_BHTS = alibi_bias(positions_BT, slots_BS, config.num_heads)
-        mask = additive_mask(visible_slots(indices_BT, num_slots, segments_BT), bias_BHTS, dtype)
+        visible = visible_slots(indices_BT, num_slots, segments_BT, causal=config.causal)
+        mask = additive_mask(visible, bias_BHTS, dtype)
     elif segments_BT is not None:
-        mask = additive_mask(visible_slots(indices_BT, num_slots, segments_BT), None, dtype)
+        visible = visible_slots(indices_BT, num_slots, segments_BT, causal=config.causal)
+        mask = additive_mask(visible, None, dtype)
     elif num_slots == num_tokens:
-        is_causal = True
+        is_causal = config.causal
     elif num_tokens > 1 or len(indices_BT) > 1:
         # One new token per row, all at the same slot, attends to all slots and needs no mask.
         mask = additive_mask(visible_slots(indices_BT, num_slots), None, dtype)
@@ -87,13 +90,12 @@ def _documents(documents_BT: Tensor | None) -> tuple[Tensor | None, tuple[int, .
     return (None, None) if len(lengths) == len(segments_BT) else (segments_BT, lengths)
 
 
-def _alibi_corner(length: int, num_heads: int, device: torch.device, dtype: torch.dtype) -> Tensor:
+def _alibi_corner(length: int, config: ModelConfig, device: torch.device, dtype: torch.dtype) -> Tensor:
     """[1, H, S, S]: mask and bias of a document that begins at position 0; a shorter one uses its upper left
     corner."""
     positions_1S = torch.arange(length, device=device)[None]
-    return additive_mask(
-        visible_slots(positions_1S, length), alibi_bias(positions_1S, positions_1S, num_heads), dtype
-    )
+    visible = visible_slots(positions_1S, length, causal=config.causal)
+    return additive_mask(visible, alibi_bias(positions_1S, positions_1S, config.num_heads), dtype)
 
 
 def _slots(num_tokens: int, cache: KeyValueCache | None, device: torch.device) -> tuple[Tensor, int]:

@@ -42,6 +42,8 @@ class RunState:
     """Length of each journal in bytes."""
     finished: bool = False
     """Whether the last evaluation has been made, so that the run is complete."""
+    usage_with_padding: list[list[float]] | None = None
+    """Of each layer's experts in training, where padding is in the loss."""
 
     def check(self) -> None:
         """Raise ValueError for values of other types or without sense."""
@@ -53,7 +55,9 @@ class RunState:
         are_lengths = isinstance(journals, dict) and all(_is_count(length) for length in journals.values())
         is_loader: bool = self.loader is None or isinstance(self.loader, dict)  # pyright: ignore
         is_flag: bool = isinstance(self.finished, bool)  # pyright: ignore
-        if not (is_count and is_best and are_numbers and are_lengths and is_loader and is_flag):
+        usage: Any = self.usage_with_padding
+        is_usage = usage is None or (isinstance(usage, list) and all(isinstance(row, list) for row in usage))
+        if not (is_count and is_best and are_numbers and are_lengths and is_loader and is_flag and is_usage):
             raise ValueError("its values are not those of a run")
 
 

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from somelab.config import Config
+from somelab.config.model import READS_AHEAD
 from somelab.core import measures
 from somelab.core.collapse import Finding, findings
 from somelab.core.layer import SomeLayer
@@ -117,7 +118,10 @@ def evaluate(
         num_tokens=num_tokens,
         num_bytes=num_bytes,
         layers=layers,
-        findings=[found.sentence for found in judge(model, layers, num_tokens)],
+        findings=[
+            *([] if model.config.model.causal else [READS_AHEAD]),
+            *(found.sentence for found in judge(model, layers, num_tokens)),
+        ],
     )
 
 

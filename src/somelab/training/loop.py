@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from somelab.config import Config
+from somelab.config.model import READS_AHEAD
 from somelab.core.dispatch import keep_loops_uncompiled_
 from somelab.core.gravity import Rule
 from somelab.core.seeding import derive
@@ -40,6 +41,7 @@ from somelab.training.padding import attended_documents
 from somelab.training.rules import order_of
 from somelab.training.side_work import SideWork
 from somelab.training.stopping import Diverged, StopRequest
+from somelab.training.usage_with_padding import UsageWithPadding, with_usage
 
 JOURNALS = ("metrics", "layers", "samples", "timing")
 EVALUATIONS = 10
@@ -50,9 +52,9 @@ SECONDS_BETWEEN_CHECKPOINTS = 120.0
 class TrainingLoss(nn.Module):
     """The module under DDP and compile: from a batch to the two sums that are differentiated."""
 
-    def __init__(self, decoder: Decoder) -> None:
+    def __init__(self, decoder: Decoder, usage: UsageWithPadding | None = None) -> None:
         super().__init__()
-        self.decoder = decoder
+        self.decoder, self.usage = decoder, usage
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         output = self.decoder(
@@ -71,6 +73,9 @@ class TrainingLoss(nn.Module):
         )
         if loss.error_BTD is not None:
             self.decoder.credit_(loss.error_BTD)
+        if self.usage is not None:
+            # A decorated method, whose type torch does not say.
+            self.usage.add_(output.routings)  # pyright: ignore[reportAttributeAccessIssue]
         return loss.nats, output.aux_loss
 
 
@@ -119,7 +124,8 @@ class Trainer:
         self._warned: set[str] = set()
         self._compiled = False
         self._last_checkpoint = time.monotonic()
-        self.loss = TrainingLoss(self.model)
+        self.usage = UsageWithPadding.of(config, len(self.model.some_layers()), world.device)
+        self.loss = TrainingLoss(self.model, self.usage)
         self._loss: nn.Module = self.loss
         if world.size > 1:
             # Keys are equal on all ranks because all apply the same sums; DDP's buffer sync would overwrite
@@ -138,7 +144,7 @@ class Trainer:
             self._forget_()  # killed before its first checkpoint: start again
             return
         self.state = checkpoint.load(self.run, self.model, self.optimizer, which=which)
-        self._restore_loader_()
+        self._restore_position_()
         if self.world.is_first:
             checkpoint.go_back(self.run, self.state)
             atomic.clear_leftovers(self.run.checkpoints / name_of(self.state.step))
@@ -150,9 +156,11 @@ class Trainer:
             elif record.get("kind") == "train" and self.first_loss is None:
                 self.first_loss = float(record["loss"])
 
-    def _restore_loader_(self) -> None:
+    def _restore_position_(self) -> None:
         try:
             self.loader.load_state_dict(self.state.loader or {})
+            if self.usage is not None and self.state.usage_with_padding is not None:
+                self.usage.load_(self.state.usage_with_padding)
         except (KeyError, TypeError, ValueError):
             raise CheckpointError(
                 f"run {self.run.path}: the position in the data of step {self.state.step} is damaged; use "
@@ -171,6 +179,8 @@ class Trainer:
             with self.stop.listening():
                 for callback in self.callbacks:
                     callback.on_start(self)
+                if self.world.is_first and not self.config.model.causal:
+                    self.warn(READS_AHEAD.upper(), "no causal mask")
                 reason = self._steps()
             if reason == "finished":
                 evaluation = self.evaluate_(final=True)
@@ -242,6 +252,8 @@ class Trainer:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         reports = self.model.apply_gravity_()
+        if self.usage is not None:
+            self.usage.finish_step_(self.world)
         seconds = time.perf_counter() - started
         self.side_work.trained_(seconds, num_tokens)
         self.state = replace(
@@ -363,6 +375,7 @@ class Trainer:
                 raise Diverged(f"validation loss {evaluation.val_loss} after step {self.state.step}")
             if self.state.best_val_loss is None or evaluation.val_loss < self.state.best_val_loss:
                 self.state.best_val_loss, self.state.best_step = evaluation.val_loss, self.state.step
+            evaluation = replace(evaluation, layers=with_usage(evaluation.layers, self.usage))
             kind = "final" if final else "evaluation"
             self.journals["metrics"].append(
                 {"kind": kind, "step": self.state.step, "tokens": self.state.tokens, **evaluation.record()}
@@ -378,7 +391,7 @@ class Trainer:
             self.model, validation(self.data, self.config), dtype=self.dtype, max_tokens=max_tokens
         )
         self.side_work.evaluated_(time.perf_counter() - started, evaluation.num_tokens)
-        if final:
+        if final or self.config.train.eval_with_padding:
             return with_padding_loss(evaluation, self.model, self.data, self.config, dtype=self.dtype)
         return evaluation
 
@@ -393,6 +406,7 @@ class Trainer:
             return
         with self.side_work.doing("checkpoint"):
             self.state.journals = {name: file.length() for name, file in self.journals.items()}
+            self.state.usage_with_padding = None if self.usage is None else self.usage.state()
             try:
                 checkpoint.save(self.run, self.model, self.optimizer, self.state)
             except Unsound as error:

@@ -8,6 +8,7 @@ import { Legend } from "../parts/Legend";
 import { Plot, type Curve } from "../parts/Plot";
 import { smoothed } from "../smooth";
 import type { Run } from "../schema";
+import { Beside } from "./Beside";
 import { Settings } from "./Settings";
 
 type Axis = "step" | "tokens";
@@ -42,6 +43,7 @@ export function Overview({ run }: { run: Run }) {
         </div>
         <Learning run={run} axis={axis} />
       </Section>
+      <Beside run={run} />
       <Warnings run={run} />
       <Settings run={run} />
     </>

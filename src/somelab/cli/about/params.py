@@ -106,7 +106,10 @@ def _summary(entries: list[dict[str, Any]]) -> str:
         lines.append(
             f"{agreeing} of {len(compared)} compared with the reports agree to 0.01 M, in total and trained."
         )
-    lines += [f"{entry['preset']}: {entry['note']}" for entry in entries if entry["note"]]
+    noted = [entry for entry in entries if entry["note"]]
+    contradicting = [entry for entry in noted if entry["agrees"] is False]
+    lines += [f"{entry['preset']} contradicts itself: {entry['note']}" for entry in contradicting]
+    lines += [f"{entry['preset']}: {entry['note']}" for entry in noted if entry["agrees"] is not False]
     return "\n".join(lines)
 
 

@@ -29,6 +29,8 @@ class Published:
     epochs: tuple[Mapping[str, float], ...] = ()
     final: Mapping[str, float] = field(default_factory=dict)
     note: str | None = None
+    with_padding: bool = False
+    """Losses count padding, and Gini and entropy are those of the usage in training, padding included."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,7 @@ def published(name: str) -> Published | None:
         epochs=tuple(run["epochs"]),
         final=run["final"],
         note=run["note"],
+        with_padding=run["with_padding"],
     )
 
 

@@ -78,7 +78,7 @@ def some_frozen() -> Preset:
     return vary(
         some(),
         "some-frozen",
-        "some, with strictly frozen experts",
+        "some, experts strictly frozen",
         {"experts.trainability": "frozen"},
         stated=False,
     )

@@ -1,4 +1,5 @@
-"""Series B of report 000: more experts on the backbone of a4, and the base of series C, which is b1 again."""
+"""Series B of report 000: more experts on the backbone of a4. Series C, which starts from b1 again: fewer or
+more experts per token."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from somelab.config.presets.series_a import a4
 
 SERIES = "B, C: number of experts"
 SOURCE = "report 000"
+SERIES_C = "results of series C"
 
 
 def b1() -> Preset:
@@ -23,6 +25,23 @@ def b3() -> Preset:
 
 def c_base() -> Preset:
     return vary(b1(), "c-base", "the base of series C: b1 again", {}, stated=True, source="report 003")
+
+
+def c1() -> Preset:
+    changes = {"experts.top_k": 1}
+    return vary(
+        a4(), "c1", "a4 with one expert a token", changes, stated=True, series=SERIES, source=SERIES_C
+    )
+
+
+def c2() -> Preset:
+    changes = {"experts.top_k": 8}
+    return vary(b2(), "c2", "b2 with eight experts a token", changes, stated=True, source=SERIES_C)
+
+
+def c3() -> Preset:
+    changes = {"experts.top_k": 8}
+    return vary(b3(), "c3", "b3 with eight experts a token", changes, stated=True, source=SERIES_C)
 
 
 def _with_experts(name: str, num_experts: int) -> Preset:

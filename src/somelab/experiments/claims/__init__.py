@@ -4,6 +4,7 @@ direction, rule, caveat. Verdicts are computed from run folders."""
 from somelab.errors import ConfigError, nearest
 from somelab.experiments.claims import (
     adaptation,
+    authors,
     backbone,
     baselines,
     credit,
@@ -29,6 +30,7 @@ TOPICS: dict[str, tuple[Claim, ...]] = {
     "Keys that move by credit": credit.CLAIMS,
     "The contribution of each part of the recipe with credit": parts.CLAIMS,
     "Against the usual baselines": baselines.CLAIMS,
+    "Further claims of the authors": authors.CLAIMS,
 }
 CLAIMS: dict[str, Claim] = {claim.id: claim for claims in TOPICS.values() for claim in claims}
 

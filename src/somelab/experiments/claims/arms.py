@@ -305,4 +305,6 @@ ARMS: dict[str, ArmSettings] = {
         "recipe-blind", RECIPE_RULES
     ),
     "recipe-blind-fixed-keys": ArmSettings({**BLIND, **FIXED}).like("recipe-blind", RECIPE_RULES),
+    # as the first notebooks: every token sees those that it is to predict
+    "no-causal-mask": ArmSettings({"model.causal": False}),
 }

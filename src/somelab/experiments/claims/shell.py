@@ -30,10 +30,30 @@ FIRST_RATES: dict[LedgerScale, int] = {"micro": 10, "mini": 8}
 """Index on that grid: 3.2e-2 and 1.6e-2."""
 
 
+# The presets were mended after arms had been judged with them. The arms keep what they were judged with, so
+# that the record stays theirs: how weights start, and the settings that were filled otherwise.
+AS_JUDGED: dict[str, Any] = {
+    "model.attention_init": "linear",
+    "router.init": "linear",
+    "router.temperature_over_run": None,
+    "train.betas": (0.9, 0.95),
+}
+BEFORE_MENDING: dict[str, dict[str, Any]] = {
+    "v3.5": {
+        "model.d_model": 512,
+        "model.num_layers": 10,
+        "model.num_heads": 8,
+        "router.kind": "mlp",
+        "data.val_subset_size": 4_000,
+    }
+}
+
+
 def shell(preset_name: str, scale: LedgerScale, source: str, length: LedgerLength = "short") -> Config:
     """A preset at a scale, on packed text without padding, all stories, evaluated at its training
     temperature."""
-    smaller, steps = scaled(preset(preset_name).config, scale), NUM_STEPS[length]
+    start = override(preset(preset_name).config, {**AS_JUDGED, **BEFORE_MENDING.get(preset_name, {})})
+    smaller, steps = scaled(start, scale), NUM_STEPS[length]
     common = {
         "data.source": source,
         "data.layout": "pack",

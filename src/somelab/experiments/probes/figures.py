@@ -18,6 +18,8 @@ LAYER_MEANS = (
     "combination_entropy_bits",
 )
 LAST_QUARTER = 0.75
+WITH_PADDING = ("training_gini_with_padding", "training_entropy_bits_with_padding")
+"""Of the usage in training, where padding is in the loss; of the middle layer, as in the reports."""
 
 
 def figures_of(run: RunFolder) -> dict[str, float]:
@@ -34,6 +36,7 @@ def figures_of(run: RunFolder) -> dict[str, float]:
             figures[name] = fmean(layer[name] for layer in layers)
         middle = layers[len(layers) // 2]
         figures["gini_middle"], figures["entropy_bits_middle"] = middle["gini"], middle["entropy_bits"]
+        figures.update({name: middle[name] for name in WITH_PADDING if name in middle})
         figures.update(_respawns(run, final["step"]))
     parameters: dict[str, int] = run.facts().get("parameters") or {}
     figures.update(

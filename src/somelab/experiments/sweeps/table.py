@@ -19,17 +19,11 @@ from somelab.disk import atomic
 from somelab.experiments.runner.job import task_of
 from somelab.experiments.runner.measures import Measure, Measures
 from somelab.experiments.runner.plan import Arm, Plan, identity
+from somelab.experiments.sweeps.published import PUBLISHED, by_epoch, epoch_lines, last_figures
 from somelab.experiments.tuning import text as tuning_text
 from somelab.experiments.tuning.curve import Curve
 
-# Which published figure corresponds to which of ours. Their val_loss includes padding up to v4, so it
-# corresponds to none.
-PUBLISHED = {
-    "ppl_with_padding": "ppl_with_padding",
-    "val_ppl": "val_ppl",
-    "gini": "gini_middle",
-    "entropy_bits": "entropy_bits_middle",
-}
+NO_MASK = "no causal mask: reads the answer"
 Figures = Mapping[int, Mapping[str, float]]
 """The figures of an arm's finished runs by seed."""
 
@@ -60,8 +54,9 @@ class Row:
 
     @property
     def label(self) -> str:
-        """The arm's name, marked where its search has not settled."""
-        return f"{self.arm.name} *{tuning_text.UNTUNED}*" if self.is_untuned else self.arm.name
+        """The arm's name, marked where its search has not settled or it has no causal mask."""
+        name = self.arm.name if self.arm.config.model.causal else f"{self.arm.name} *{NO_MASK}*"
+        return f"{name} *{tuning_text.UNTUNED}*" if self.is_untuned else name
 
 
 def read_figures(plan: Plan, out: Path) -> dict[str, Figures]:
@@ -95,7 +90,7 @@ def rows_of(
                 arm,
                 tuple(sorted(own)),
                 {name: _over(own, sorted(own), name) for name in known},
-                _published(arm),
+                last_figures(arm),
                 {
                     name: paired([own[seed][name] for seed in both], [base[seed][name] for seed in both])
                     for name in names
@@ -150,9 +145,10 @@ def markdown(plan: Plan, rows: Sequence[Row]) -> str:
     lines += ["", *(f"- {measure.title}: {measure.meaning}" for measure in shown)]
     if beside:
         lines.append(
-            "- published: the report's figure for the run at full scale; their Gini is that of the middle "
-            "layer"
+            "- published: the report's figure for the run at full scale; their Gini and entropy are of the "
+            "middle layer, in training"
         )
+    lines += epoch_lines(plan.arms)
     lines += tuning_text.section(curves)
     return "\n".join(lines) + "\n"
 
@@ -252,6 +248,7 @@ def as_record(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:
                 "means": {name: interval_record(found) for name, found in row.means.items()},
                 "differences": {name: interval_record(found) for name, found in row.differences.items()},
                 "published": row.published,
+                "published_epochs": {str(epoch): found for epoch, found in by_epoch(row.arm).items()},
                 "failures": {str(seed): reason for seed, reason in row.failures.items()},
                 **_tuning_record(row),
             }
@@ -339,14 +336,6 @@ def plus_minus(found: Interval, measure: Measure) -> str:
 
 def _over(figures: Figures, seeds: Sequence[int], name: str) -> Interval:
     return interval([figures[seed][name] for seed in seeds])
-
-
-def _published(arm: Arm) -> dict[str, float]:
-    figures = preset(arm.preset).published if arm.preset else None
-    if figures is None:
-        return {}
-    last = {**(figures.epochs[-1] if figures.epochs else {}), **figures.final}
-    return {name: float(last[name]) for name in PUBLISHED if name in last}
 
 
 def _cells(

@@ -18,6 +18,7 @@ from somelab.training.budget import Cadence
 from somelab.training.callbacks import Callback, StepRecord
 from somelab.training.evaluate import Evaluation
 from somelab.training.measuring import of_step
+from somelab.training.usage_with_padding import with_usage
 
 if TYPE_CHECKING:
     from somelab.training.loop import Trainer
@@ -53,8 +54,8 @@ class LayerJournal(Callback):
         if not layers or not due or not trainer.side_work.affords("layers"):
             return
         with trainer.side_work.doing("layers"):
-            measured = zip(layers, record.reports, strict=True)
-            self.latest = [of_step(layer, report) for layer, report in measured]
+            measured = [of_step(layer, report) for layer, report in zip(layers, record.reports, strict=True)]
+            self.latest = with_usage(measured, trainer.usage)
             trainer.journals["layers"].append({"step": record.step, "layers": self.latest})
         if record.progress < FIRST_CHECK:
             return
@@ -126,6 +127,8 @@ class Samples(Callback):
         self.prompt_tokens, self.new_tokens = prompt_tokens, new_tokens
 
     def on_evaluation(self, trainer: Trainer, evaluation: Evaluation, *, final: bool) -> None:
+        if not trainer.config.model.causal:
+            return  # it cannot generate
         split = trainer.data.val
         length = max(1, min(self.prompt_tokens, int(split.offsets[1]) - 1))
         prompt = [int(token) for token in split.tokens[:length]]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from somelab.config import Config
+from somelab.config.model import READS_AHEAD
 from somelab.core.collapse import DEAD_SHARE, FUSED_CROWDING, UNIFORM_GATES, Finding, findings
 from somelab.view.page.curves import Journal, evaluations, of_kind
 from somelab.view.page.packing import number
@@ -159,7 +160,10 @@ def failures(config: Config, metrics: Journal, layers: Sequence[Record]) -> list
 
 
 def verdict(config: Config, found: Sequence[Finding], *, measured: bool) -> str:
-    """One sentence on the whole run."""
+    """One sentence on the whole run; a warning comes before it where there is no causal mask."""
+    if not config.model.causal:
+        masked = config.model_copy(update={"model": config.model.model_copy(update={"causal": True})})
+        return f"{READS_AHEAD.upper()}. {verdict(masked, found, measured=measured)}"
     if config.model.feed_forward != "some":
         return f"A baseline: its feed-forward block is {config.model.feed_forward}, and no keys move."
     if not measured:

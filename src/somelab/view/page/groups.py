@@ -10,7 +10,6 @@ from pathlib import Path
 
 from somelab import __version__
 from somelab.analysis.compare import likeness_of, spread
-from somelab.config import PRESETS, preset
 from somelab.runs import RunFolder
 from somelab.view.page.heavy import Options, Progress, complete_run
 from somelab.view.page.packing import number
@@ -18,7 +17,7 @@ from somelab.view.page.payload import UNREADABLE, run_of
 from somelab.view.page.results import kind_of
 from somelab.view.page.studies import study_of
 from somelab.view.page.sweeps import LIGHT, run_folders, sweep_of, table_of
-from somelab.view.schema.page import FORMAT, Final, Group, LeftOut, Page, Published, PublishedEpoch, Run
+from somelab.view.schema.page import FORMAT, Final, Group, LeftOut, Page, Published, Run
 from somelab.view.schema.parts import Interval
 from somelab.view.schema.results import Study, Sweep
 
@@ -162,29 +161,5 @@ def _group(place: int, runs: Sequence[Run]) -> Group:
 
 def published_of(runs: Sequence[Run]) -> list[Published]:
     """The published figures of the presets that occur, each once."""
-    found: list[Published] = []
-    for name in dict.fromkeys(run.preset for run in runs if run.preset in PRESETS):
-        assert name is not None
-        chosen = preset(name)
-        figures = chosen.published
-        if figures is None:
-            continue
-        names = ("train_loss", "val_loss", "val_ppl", "ppl_with_padding", "gini", "entropy_bits")
-        epochs = [
-            PublishedEpoch(epoch=int(epoch.get("epoch", 0)), **{key: number(epoch.get(key)) for key in names})
-            for epoch in figures.epochs
-        ]
-        found.append(
-            Published(
-                preset=name,
-                title=chosen.title,
-                source=chosen.source,
-                total_millions=figures.total,
-                trainable_millions=figures.trainable,
-                steps=figures.steps,
-                epochs=epochs,
-                final={key: float(value) for key, value in figures.final.items()},
-                note=figures.note,
-            )
-        )
-    return found
+    by_preset = {run.preset: run.published for run in runs if run.published is not None}
+    return list(by_preset.values())

@@ -24,6 +24,7 @@ from somelab.view.page.balance import (
 from somelab.view.page.curves import NO_CURVES
 from somelab.view.page.files import config_of, environment_of
 from somelab.view.page.packing import numbers
+from somelab.view.page.published import published_figures
 from somelab.view.page.records import Columns, Metrics, RunRecords
 from somelab.view.page.settings import data_of, environment, num_steps, parameters_of, settings
 from somelab.view.page.status import Foreign, check_ours, status_of
@@ -180,6 +181,7 @@ def _run(reader: Reader, run_id: str, facts: dict[str, Any], config: Config, rec
         traces=None,
         guilds=None,
         left_out=[LeftOut(name="record", reason=reason) for reason in reader.problems],
+        published=published_figures(preset),
     )
 
 

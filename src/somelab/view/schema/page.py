@@ -325,6 +325,34 @@ class Final(Part):
     gate_entropy: Number
 
 
+class PublishedEpoch(Part):
+    epoch: int
+    share: float
+    """Of the run that is over at its end."""
+    train_loss: Number
+    val_loss: Number
+    val_ppl: Number
+    ppl_with_padding: Number
+    gini: Number
+    entropy_bits: Number
+
+
+class Published(Part):
+    """The published figures of a preset, at full size: not directly comparable with a scaled run."""
+
+    preset: str
+    title: str
+    source: str
+    total_millions: Number
+    trainable_millions: Number
+    steps: int | None
+    with_padding: bool
+    """Losses count padding; Gini and entropy are of the usage in training, padding included."""
+    epochs: list[PublishedEpoch]
+    final: dict[str, float]
+    note: str | None
+
+
 class Run(Part):
     """One run folder. Of a broken or foreign one only the first fields are filled."""
 
@@ -369,6 +397,8 @@ class Run(Part):
     guilds: list[LayerGuilds] | None
     left_out: list[LeftOut]
     """Parts that are not there, and why: words (the data file is gone), traces (no checkpoint) ..."""
+    published: Published | None = None
+    """The published figures of its preset, drawn behind its own."""
 
 
 class Group(Part):
@@ -383,30 +413,6 @@ class Group(Part):
     figures: dict[str, Interval]
     """By the names of `Final`: of the finished runs, a seed counted once. Where none is finished, of all as
     they stand, without intervals."""
-
-
-class PublishedEpoch(Part):
-    epoch: int
-    train_loss: Number
-    val_loss: Number
-    val_ppl: Number
-    ppl_with_padding: Number
-    gini: Number
-    entropy_bits: Number
-
-
-class Published(Part):
-    """The published figures of a preset, at full size: not directly comparable with a scaled run."""
-
-    preset: str
-    title: str
-    source: str
-    total_millions: Number
-    trainable_millions: Number
-    steps: int | None
-    epochs: list[PublishedEpoch]
-    final: dict[str, float]
-    note: str | None
 
 
 class Page(Part):

@@ -1,0 +1,195 @@
+"""How long a run will take on this machine, measured before it starts: a few micro-batches of its own model
+on its own text, thrown away afterwards. A run that has begun is judged by its own steps."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any, cast
+
+from somelab.config import Config
+from somelab.errors import SomelabError
+from somelab.runs import RunFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from somelab.data.batch import Batch
+    from somelab.data.prepare import PreparedData
+
+HOUR = 3600
+MEMORY_BESIDE = 1e9
+"""Bytes beside the weights: activations of one micro-batch, optimizer, the program itself."""
+BUSY = 0.7
+"""Share of its cores' time below which the machine is called busy."""
+RECENT = 50
+"""Steps of a begun run that its speed is taken from."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What is left of a run."""
+
+    num_steps: int
+    steps_done: int
+    step_seconds: float
+    num_evaluations: int
+    """Those that are left."""
+    evaluation_seconds: float
+    peak_bytes: int | None
+    """Most memory that this process has used so far; None if the system does not report it."""
+    share: float = 1.0
+    """Of its cores' time that this process got while it was measured: less than 1 on a busy machine."""
+
+    @property
+    def seconds(self) -> float:
+        steps = (self.num_steps - self.steps_done) * self.step_seconds
+        return steps + self.num_evaluations * self.evaluation_seconds
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "steps": self.num_steps,
+            "steps_done": self.steps_done,
+            "step_seconds": round(self.step_seconds, 4),
+            "evaluations_left": self.num_evaluations,
+            "evaluation_seconds": round(self.evaluation_seconds, 2),
+            "hours_left": round(self.seconds / HOUR, 4),
+            "hours_on_a_quiet_machine": round(self.seconds * self.share / HOUR, 4),
+            "peak_bytes": self.peak_bytes,
+        }
+
+    def sentence(self) -> str:
+        done = f" of which {self.steps_done:,} are done" if self.steps_done else ""
+        memory = f", {self.peak_bytes / 1e9:.1f} GB of memory" if self.peak_bytes else ""
+        busy = (
+            f" at the present load (this process gets {self.share:.0%} of its cores; alone about "
+            f"{_duration(self.seconds * self.share)})"
+            if self.share < BUSY
+            else ""
+        )
+        return (
+            f"{self.num_steps:,} steps{done}, {_duration(self.step_seconds)} each; {self.num_evaluations} "
+            f"evaluations, {_duration(self.evaluation_seconds)} each: about {_duration(self.seconds)}{busy}"
+            f"{memory}"
+        )
+
+
+def check_memory(config: Config, name: str) -> None:
+    """Raise if the weights alone do not fit this machine."""
+    from somelab.model.count import count_parameters
+
+    needed, total = count_parameters(config).bytes + MEMORY_BESIDE, _total_memory()
+    if total is not None and needed > total:
+        raise SomelabError(
+            f"{name} needs about {needed / 1e9:.1f} GB of memory, and this machine has {total / 1e9:.1f} GB; "
+            "add --scale small (or mini, micro), or --experts.storage bfloat16, which halves the experts"
+        )
+
+
+def measured(config: Config, num_steps: int, num_evaluations: int, data: PreparedData) -> Estimate:
+    """Time a few passes of the run's own model, which is thrown away with all that it changed."""
+    step_seconds, evaluation_seconds, share = _timed(config, data)
+    gc.collect()
+    return Estimate(num_steps, 0, step_seconds, num_evaluations, evaluation_seconds, _peak_memory(), share)
+
+
+def _timed(config: Config, data: PreparedData) -> tuple[float, float, float]:
+    """Seconds of a step and of an evaluation, and the share of its cores' time that the process got.
+
+    From one micro-batch forward and backward, one optimizer step with gravity, and one forward pass, after a
+    first pass that builds kernels and fills caches."""
+    import torch
+
+    from somelab.data.batches import EvaluationLoader, Loader
+    from somelab.model import Decoder
+    from somelab.native import load as load_native
+    from somelab.training.evaluate import in_layout
+    from somelab.training.loop import TrainingLoss, micro_rows
+    from somelab.training.machine.precision import autocast, resolve
+    from somelab.training.optimizer import build_optimizer
+
+    load_native()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    dtype = resolve(config.train.precision, device)
+    model = Decoder(config).to(device)
+    optimizer, loss = build_optimizer(model, config.train), TrainingLoss(model)
+    with closing(cast("Generator[Batch]", iter(Loader(data, config, device=device)))) as loaded:
+        batches = next(loaded).micro_batches(micro_rows(config, 1))
+
+    def one(number: int) -> None:
+        with autocast(dtype, device):
+            nats, aux_loss = loss(batches[number % len(batches)])
+            (nats / max(1, batches[0].num_counted_global) + aux_loss).backward()
+
+    def finish() -> None:
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        model.apply_gravity_()
+
+    def forward() -> None:
+        with torch.no_grad(), autocast(dtype, device):
+            model(batches[0].tokens_BT, hidden_only=True)
+
+    one(0)
+    started, cpu = time.perf_counter(), time.process_time()
+    step_seconds = len(batches) * _time(lambda: one(1)) + _time(finish)
+    share = (time.process_time() - cpu) / (time.perf_counter() - started) / torch.get_num_threads()
+    model.eval()
+    layouts = ("pack", "pad") if config.train.eval_with_padding else ("pack",)
+    rows = sum(EvaluationLoader(data, in_layout(config, layout)).num_sequences for layout in layouts)
+    return step_seconds, _time(forward) * rows / len(batches[0].tokens_BT), min(1.0, share)
+
+
+def of_begun(run: RunFolder, num_steps: int, num_evaluations: int) -> Estimate | None:
+    """From the steps of a run that has begun; None if it has made none, or no checkpoint."""
+    from somelab.runs import checkpoint
+
+    timing = run.records("timing")
+    if not timing or not checkpoint.is_any(run):
+        return None
+    done = checkpoint.read_state(run).step
+    step_seconds = median(record["step_seconds"] for record in timing[-RECENT:])
+    # What lies between steps and is none: evaluations, samples and checkpoints.
+    gaps = [late["seconds"] - early["seconds"] - late["step_seconds"] for early, late in pairwise(timing)]
+    made = [gap for gap in gaps if gap > step_seconds]
+    left = max(1, num_evaluations - num_evaluations * done // max(1, num_steps))
+    return Estimate(num_steps, done, step_seconds, left, median(made) if made else 0.0, None)
+
+
+def _time(work: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _total_memory() -> int | None:
+    path = Path("/proc/meminfo")
+    if not path.exists():
+        return None
+    for line in path.read_text().splitlines():
+        if line.startswith("MemTotal:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def _peak_memory() -> int | None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    kilobytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return kilobytes * 1024
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 2 * HOUR else f"{seconds / HOUR:.1f} hours"
