@@ -3,6 +3,7 @@ import { render } from "preact";
 import "uplot/dist/uPlot.min.css";
 import { App } from "./App";
 import { inlinePage } from "./data/inline";
+import "./design/base.css";
 import "./design/style.css";
 import { startTheme } from "./design/theme";
 import { openLive, openReport, startFollowing } from "./state";

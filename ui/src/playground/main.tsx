@@ -1,0 +1,14 @@
+// Starts the playground: no data to read, everything is in its address.
+import { render } from "preact";
+import "../design/base.css";
+import { startTheme } from "../design/theme";
+import { startAddress, startClock } from "./engine.ts";
+import { Playground } from "./Playground";
+import "./playground.css";
+
+const root = document.getElementById("app")!;
+startTheme();
+startAddress();
+root.replaceChildren();
+render(<Playground />, root);
+startClock();
