@@ -117,7 +117,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(visit: Opener, scheme: str)
     assert box is not None
     assert box["width"] > 340
     page.get_by_label("What is Crowding?").click()
-    assert "Mean cosine" in page.locator(".meaning").inner_text()
+    assert "Mean cosine of each key" in page.locator(".meaning").inner_text()
 
 
 def test_measures_show_what_the_presets_claim(visit: Opener) -> None:

@@ -157,7 +157,9 @@ function followRun(id: string): () => void {
     (increment) => {
       const known = runs.peek().get(id);
       if (!known) return;
-      if (increment.kind === "restart" || increment.status !== known.status) void loadRun(id);
+      // The verdict and what it is judged by come with the whole run: it is read again when there is a newer judgement.
+      const isJudgedAnew = increment.evaluation.steps.length > 0 || (!known.judged && increment.training.steps.length > 0);
+      if (increment.kind === "restart" || increment.status !== known.status || isJudgedAnew) void loadRun(id);
       if (increment.kind === "increment") keep(appended(known, increment));
       const old = [...(increment.new_snapshots.length ? ["galaxies"] : []), ...(increment.new_samples ? ["traces"] : [])];
       if (old.length) stale.value = new Set([...stale.peek(), ...old.map((part) => `${id}/${part}`)]);

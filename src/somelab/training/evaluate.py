@@ -15,6 +15,7 @@ from somelab.config import Config
 from somelab.core import measures
 from somelab.core.collapse import Finding, findings
 from somelab.core.layer import SomeLayer
+from somelab.core.meanings import over_validation
 from somelab.data.batch import Batch
 from somelab.data.batches import EvaluationLoader
 from somelab.data.prepare import PreparedData
@@ -118,7 +119,7 @@ def evaluate(
         num_tokens=num_tokens,
         num_bytes=num_bytes,
         layers=layers,
-        findings=[found.sentence for found in judge(model, layers)],
+        findings=[found.sentence for found in judge(model, layers, over_validation(num_tokens))],
     )
 
 
@@ -165,13 +166,15 @@ def in_layout(config: Config, layout: str) -> Config:
     )
 
 
-def judge(model: Decoder, layers: list[dict[str, float]]) -> list[Finding]:
-    """Which layers have collapsed, and how."""
+def judge(model: Decoder, layers: list[dict[str, float]], over: str | None = None) -> list[Finding]:
+    """Which layers have collapsed, and how. `over`: what the measures were counted over."""
     experts = model.config.experts
     return [
         finding
         for number, layer in enumerate(layers)
-        for finding in findings(number, layer, num_experts=experts.num_experts, top_k=experts.top_k)
+        for finding in findings(
+            number, layer, num_experts=experts.num_experts, top_k=experts.top_k, over=over
+        )
     ]
 
 

@@ -1,9 +1,10 @@
 // The measures beside the sky, each with its value, its course, and an explanation on demand.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { isDark, token } from "../design/theme";
-import { fixed, percent } from "../format";
+import { fixed, percent, stopped } from "../format";
 import { drawChart, type Axis } from "./chart.ts";
 import { history, MOST_POINTS, onFrame, settings, world } from "./engine.ts";
+import { MEANINGS } from "../schema";
 import { NUM_TOKENS, WINDOW, type Measures } from "./world.ts";
 
 interface Measured {
@@ -29,7 +30,7 @@ const MEASURES: readonly Measured[] = [
   {
     name: "crowding",
     title: "Crowding",
-    meaning: "Mean cosine of each key to its K − 1 nearest, of the keys as they are. The axis counts nines, because in a plane even evenly spread keys are near each other (dashed).",
+    meaning: `${stopped(MEANINGS.crowding.text)} Of the keys as they are. The axis counts nines, because in a plane even evenly spread keys are near each other (dashed).`,
     axis: () => ({ least: 0, most: 6, marks: [{ at: 0, text: "0" }, { at: 2, text: "0.99" }, { at: 4, text: "0.9999" }], line: { at: nines(evenCrowding()), text: "evenly spread" } }),
     text: (value) => (value > 0.99995 ? `1 − ${(1 - value).toExponential(0)}` : fixed(value, 4)),
     height: nines,
@@ -37,7 +38,7 @@ const MEASURES: readonly Measured[] = [
   {
     name: "combinations",
     title: "Combination entropy",
-    meaning: `How many sets of K experts are in use, as entropy in bits, over the last ${WINDOW} steps. Below the dashed line, log2 of E / K, the experts act in fixed groups.`,
+    meaning: `${stopped(MEANINGS.combination_entropy_bits.text)} Over the last ${WINDOW} steps; dashed: log2(E/K).`,
     axis: () => entropyAxis(Math.log2(NUM_TOKENS * WINDOW), { at: Math.log2(settings.value.num_experts / settings.value.top_k), text: "fixed groups" }),
     text: (value) => `${fixed(value, 2)} bits`,
   },
@@ -51,21 +52,21 @@ const MEASURES: readonly Measured[] = [
   {
     name: "gini",
     title: "Gini of usage",
-    meaning: `Inequality of how often experts were selected in the last ${WINDOW} steps. 0: all alike; near 1: one expert has it all.`,
+    meaning: `${stopped(MEANINGS.gini.text)} Over the last ${WINDOW} steps.`,
     axis: () => ({ least: 0, most: 1, marks: marks(0, 0.5, 1) }),
     text: (value) => fixed(value, 2),
   },
   {
     name: "entropy",
     title: "Usage entropy",
-    meaning: `How evenly experts were selected in the last ${WINDOW} steps, in bits; log2 E (dashed) if all alike.`,
+    meaning: `${stopped(MEANINGS.entropy_bits.text)} Over the last ${WINDOW} steps; dashed: log2 E.`,
     axis: () => entropyAxis(Math.log2(settings.value.num_experts) + 0.4, { at: Math.log2(settings.value.num_experts), text: "all alike" }),
     text: (value) => `${fixed(value, 2)} bits`,
   },
   {
     name: "dead",
     title: "Unused experts",
-    meaning: `Share of the experts that no query selected in the last ${WINDOW} steps.`,
+    meaning: `${stopped(MEANINGS.dead_share.text)} Over the last ${WINDOW} steps.`,
     axis: () => ({ least: 0, most: 1, marks: [{ at: 0, text: "0 %" }, { at: 0.5, text: "50 %" }, { at: 1, text: "100 %" }] }),
     text: (value) => percent(value),
   },

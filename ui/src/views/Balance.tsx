@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { depth, viridis } from "../design/colours";
 import { isDark } from "../design/theme";
-import { capital, counted, figure, listed, mark, stopped, whole, type Value } from "../format";
+import { capital, figure, listed, mark, percent, stopped, whole, type Value } from "../format";
 import { layerName, plainLayer } from "../layers";
 import { Choice, Select } from "../parts/Choice";
 import { Figure, Lead, Missing, Section } from "../parts/Figure";
@@ -11,7 +11,7 @@ import { RampLegend } from "../parts/Legend";
 import { Plot } from "../parts/Plot";
 import { UsageBars } from "../parts/UsageBars";
 import type { Balance as BalanceData, Line, MeasureInfo, Run } from "../schema";
-import { Eyebrow, lastOf } from "./Overview";
+import { Eyebrow, Judged, lastOf } from "./Overview";
 
 interface Measured {
   info: MeasureInfo;
@@ -55,7 +55,10 @@ export function Balance({ run }: { run: Run }) {
   const current = all.find((one) => one.info.name === name) ?? all[0];
   return (
     <>
-      <Lead eyebrow={<Eyebrow run={run} />}>{capital(run.verdict)}</Lead>
+      <Lead eyebrow={<Eyebrow run={run} />}>
+        {capital(run.verdict)}
+        <Judged run={run} />
+      </Lead>
       <Findings run={run} />
       {current && (
         <Section title="Layer by layer" note="One panel a layer, the same axes for all. The tinted side of a dashed line means collapse.">
@@ -128,6 +131,12 @@ function sentenceFor(measure: Measured): string {
   return `${stopped(info.help)} It ends at ${range}${unit}. The line is at ${figure(line.value)} (${line.sentence}). ${verdict}.`;
 }
 
+/** Where the numbers are from, and over what they were counted. */
+function countedOver({ info, origin }: Measured): string {
+  const over = origin === "training" ? info.training : info.evaluation;
+  return `${origin === "training" ? "From training" : "From evaluations"}${over ? `, over ${over}` : ""}.`;
+}
+
 function Multiples({ run, measure }: { run: Run; measure: Measured }) {
   const { info, rows, steps, line } = measure;
   const [low, high] = sharedRange(measure);
@@ -135,7 +144,7 @@ function Multiples({ run, measure }: { run: Run; measure: Measured }) {
   return (
     <div id="multiples">
       <p class="reading">
-        {sentenceFor(measure)} <span class="origin">{measure.origin === "training" ? "From the steps of training." : "From evaluations."}</span>
+        {sentenceFor(measure)} <span class="origin">{countedOver(measure)}</span>
       </p>
       <div class={`multiples ${rows.length > 6 ? "many" : ""}`}>
         {rows.map((row, layer) => (
@@ -200,6 +209,14 @@ function Glance({ run, measure, isOn, onChoose }: { run: Run; measure: Measured;
   );
 }
 
+/** The moving average hardly ever falls to 0, so that unused experts are those of the evaluation, as in the terminal. */
+function sentenceOnUnused(run: Run, unused: readonly Value[]): string {
+  const over = run.balance!.info.find((info) => info.name === "dead_share")?.evaluation ?? "validation text";
+  const found = unused.flatMap((share, layer) => (share ? [`${percent(share)} in layer ${layer}`] : []));
+  if (unused.every((share) => share == null)) return "No evaluation has counted unused experts yet.";
+  return found.length ? `Experts that the last evaluation never selected, in ${over}: ${listed(found)}.` : `The last evaluation selected every expert, in ${over}.`;
+}
+
 function Usage({ run }: { run: Run }) {
   const [by, setBy] = useState<"count" | "mass">("count");
   const usage = run.balance!.usage;
@@ -207,15 +224,14 @@ function Usage({ run }: { run: Run }) {
   const positive = usage.flatMap((layer) => layer[by].filter((value): value is number => value != null && value > 0));
   const most = positive.reduce((a, b) => Math.max(a, b), 1);
   const least = Math.max(positive.reduce((a, b) => Math.min(a, b), most), most * 1e-6) / 1.5;
-  const unused = usage.map((layer) => layer[by].filter((value) => !value).length);
-  const total = unused.reduce((a, b) => a + b, 0);
+  const unused = usage.map((_, layer) => lastOf(run.balance!.evaluation.measures["dead_share"]?.[layer] ?? []));
   return (
     <Section
       title="Who does the work"
       note={
         <>
           Every expert of a layer, most used first, on a logarithmic scale that all layers share. The dashed line is a fair share: level bars along it mean
-          balance, a steep fall means that few do it all. {total ? `${counted(total, "expert")} unused, marked at the foot.` : "No expert is unused."}
+          balance, a steep fall means that few do it all. {sentenceOnUnused(run, unused)}
         </>
       }
     >
@@ -232,13 +248,13 @@ function Usage({ run }: { run: Run }) {
       </div>
       <div class={`multiples ${usage.length > 6 ? "many" : ""}`}>
         {usage.map((layer, i) => (
-          <Figure key={i} title={layerName(run, i)} aside={<span class="end">{unused[i] ? `${whole(unused[i])} unused` : ""}</span>}>
+          <Figure key={i} title={layerName(run, i)} aside={<span class="end">{unused[i] ? `${percent(unused[i])} never selected in the evaluation` : ""}</span>}>
             <UsageBars title={`Use of the experts of layer ${i}`} values={layer[by]} least={least} most={most * 1.1} />
           </Figure>
         ))}
       </div>
       <p class="axis-note">
-        Down: {by === "count" ? "choices" : "gate mass"} per step, moving average at the last snapshot. Across: experts by rank.
+        Down: {by === "count" ? "choices" : "gate mass"} per step, {run.balance!.usage_counted}{run.balance!.usage_step == null ? "" : `, at step ${whole(run.balance!.usage_step)}`}. Across: experts by rank.
       </p>
     </Section>
   );

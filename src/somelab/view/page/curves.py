@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 from typing import Any
 
 from somelab.view.page.packing import number, numbers
@@ -12,7 +13,7 @@ from somelab.view.schema.page import Curves, EvaluationCurve, Final, TimingCurve
 
 MOST_POINTS = 1500
 RECENT_STEPS = 50
-"""Steps over which the last training loss and speed are averaged."""
+"""Steps over which the last training loss is averaged and the speed is the median."""
 
 Journal = Metrics | Sequence[Record]
 """Records as they were written, or in the compact form in which a whole journal is held."""
@@ -20,7 +21,7 @@ Journal = Metrics | Sequence[Record]
 NO_CURVES = Curves(
     train=TrainCurve(thinned=1, step=[], tokens=[], loss=[], learning_rate=[], grad_norm=[]),
     evaluation=EvaluationCurve(
-        step=[], tokens=[], val_loss=[], val_ppl=[], bits_per_byte=[], ppl_with_padding=[]
+        step=[], tokens=[], val_tokens=[], val_loss=[], val_ppl=[], bits_per_byte=[], ppl_with_padding=[]
     ),
     timing=TimingCurve(thinned=1, step=[], tokens_per_second=[]),
 )
@@ -69,7 +70,7 @@ def final(metrics: Journal, timing: Sequence[Record]) -> Final | None:
         bits_per_byte=number((last or {}).get("bits_per_byte")),
         ppl_with_padding=number((last or {}).get("ppl_with_padding")),
         best_val_loss=min(losses, default=None),
-        tokens_per_second=_speed(timing[-RECENT_STEPS:]),
+        tokens_per_second=_usual_speed(timing[-RECENT_STEPS:]),
         **{name: _layer_mean(last, name) for name in LAYER_MEANS},
     )
 
@@ -111,7 +112,9 @@ def _evaluation(records: Sequence[Record]) -> EvaluationCurve:
         [record["step"] for record in records],
         [int(record.get("tokens") or 0) for record in records],
     )
-    return EvaluationCurve(step=steps, tokens=tokens, **measured)
+    read_over = (number(record.get("num_tokens")) for record in records)
+    counted = [None if value is None else int(value) for value in read_over]
+    return EvaluationCurve(step=steps, tokens=tokens, val_tokens=counted, **measured)
 
 
 def _timing(records: Sequence[Record]) -> TimingCurve:
@@ -129,6 +132,12 @@ def _speed(records: Sequence[Record]) -> float | None:
     seconds = sum(number(record.get("step_seconds")) or 0.0 for record in records)
     tokens = sum(number(record.get("step_tokens")) or 0.0 for record in records)
     return number(tokens / seconds) if seconds else None
+
+
+def _usual_speed(records: Sequence[Record]) -> float | None:
+    """The median over steps: evaluations and a busy machine make dips, and the last step may be one."""
+    speeds = [speed for record in records if (speed := _speed([record])) is not None]
+    return median(speeds) if speeds else None
 
 
 def _block_size(num_records: int) -> int:

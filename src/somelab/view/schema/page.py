@@ -77,6 +77,9 @@ class EvaluationCurve(Part):
 
     step: list[int]
     tokens: list[int]
+    """Of training, read by then."""
+    val_tokens: list[int | None] = []
+    """Of validation text, that each evaluation counted over; null if not recorded."""
     val_loss: list[Number]
     val_ppl: list[Number]
     bits_per_byte: list[Number]
@@ -115,6 +118,10 @@ class MeasureInfo(Part):
     least: Number
     most: Number
     """Bounds of what it can be in this run; null where there is none."""
+    training: str = ""
+    """Over what the training record counts it."""
+    evaluation: str = ""
+    """Over what the last evaluation counted it; empty if evaluations do not measure it."""
 
 
 class Line(Part):
@@ -151,6 +158,10 @@ class Balance(Part):
     """From validation: the same without respawns and drift, with combination_entropy_bits and
     num_combinations."""
     usage: list[LayerUsage]
+    usage_step: int | None = None
+    """The step of the snapshot that `usage` is from."""
+    usage_counted: str = ""
+    """Over what that usage was counted."""
 
 
 class WordUse(Part):
@@ -332,6 +343,8 @@ class Run(Part):
     """One line: what is wrong with the folder."""
     verdict: str
     """One sentence: which failure it is, or that it is healthy."""
+    judged: str = ""
+    """By which record, and over what that was counted; empty if nothing was measured."""
     findings: list[str]
     """Every failure of the last evaluation, a sentence each."""
     preset: str | None
