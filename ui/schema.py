@@ -45,10 +45,8 @@ def _meanings() -> str:
         f"  {name}: {{ title: {json.dumps(meaning.title)}, text: {json.dumps(meaning.text)} }},"
         for name, meaning in MEANINGS.items()
     ]
-    return "\n".join(
-        ["", "/** What each measure means: a title, and a phrase. */", "export const MEANINGS = {", *lines]
-        + ["} as const;", ""]
-    )
+    head = ["", "/** What each measure means: a title, and a phrase. */", "export const MEANINGS = {"]
+    return "\n".join([*head, *lines, "} as const;", ""])
 
 
 def _interface(name: str, model: dict[str, Any]) -> str:
