@@ -33,7 +33,7 @@ def hash_of(page: Page) -> str:
 
 
 def test_it_plays_and_stops(visit: Opener) -> None:
-    page = visit(ADDRESS)
+    page = visit(ADDRESS, moves=True)
     page.wait_for_function(
         "!/Step [0-9]:/.test(document.querySelector('[data-testid=happening]').textContent)"
     )
@@ -54,7 +54,7 @@ def test_it_plays_and_stops(visit: Opener) -> None:
 
 
 def test_settings_are_in_the_address(visit: Opener) -> None:
-    page = visit(ADDRESS)
+    page = visit(ADDRESS, moves=True)
     page.keyboard.press("3")
     assert hash_of(page) == "#preset=credit"
     page.get_by_test_id("num_experts").fill("200")
@@ -77,7 +77,7 @@ def test_the_same_link_shows_the_same(visit: Opener) -> None:
     """Paused after the same number of steps, two pages have the same measures."""
     seen: list[str] = []
     for _ in range(2):
-        page = visit(ADDRESS + "#preset=v7&seed=7&speed=5")
+        page = visit(ADDRESS + "#preset=v7&seed=7&speed=5", moves=True)
         page.keyboard.press("Space")
         page.keyboard.press("r")
         for _ in range(9):
@@ -88,7 +88,7 @@ def test_the_same_link_shows_the_same(visit: Opener) -> None:
 
 
 def test_the_keyboard_works_after_a_slider(visit: Opener) -> None:
-    page = visit(ADDRESS)
+    page = visit(ADDRESS, moves=True)
     page.get_by_test_id("alpha").click()
     page.keyboard.press("Space")
     assert page.get_by_test_id("play").get_attribute("aria-label") == "Play"
@@ -97,7 +97,7 @@ def test_the_keyboard_works_after_a_slider(visit: Opener) -> None:
 
 
 def test_clusters_are_dragged(visit: Opener) -> None:
-    page = visit(ADDRESS + "#preset=v7")
+    page = visit(ADDRESS + "#preset=v7", moves=True)
     page.keyboard.press("Space")
     box = page.get_by_test_id("sky").bounding_box()
     assert box is not None
@@ -122,10 +122,14 @@ def test_a_phone_shows_it_without_scrolling_sideways(visit: Opener, scheme: str)
 
 def test_measures_show_what_the_presets_claim(visit: Opener) -> None:
     """v4 fuses: after some hundred steps, crowding is above that of evenly spread keys."""
-    page = visit(ADDRESS + "#preset=v4")
+    page = visit(ADDRESS + "#preset=v4", moves=True)
     page.keyboard.press("Space")
     for _ in range(240):
         page.keyboard.press("s")
     page.wait_for_timeout(700)
     assert page.locator("[data-measure=crowding] b").inner_text() >= "0.999"
     assert page.locator("[data-measure=dead] b").inner_text() == "0 %"
+
+
+def test_reduced_motion_starts_paused(visit: Opener) -> None:
+    assert visit(ADDRESS).get_by_test_id("play").get_attribute("aria-label") == "Play"

@@ -136,7 +136,7 @@ export interface Galaxy {
   length_most: number;
   /** Of each expert, -1 for none; empty if guilds are not known. */
   guild: number[];
-  /** The most distinctive class of the expert, null for none; empty if not known. */
+  /** The class of at least half of the expert's `words`, null for none; empty if not known. */
   word_class: (string | null)[];
   /** uint16 of shape E, n <= 6: the nearest keys at the last frame, nearest first. */
   neighbours: Packed;
@@ -200,6 +200,10 @@ export interface KeyMap {
   scale: number;
   /** How it was made, for the caption. */
   note: string;
+  /** Share of the keys' variance in the plane, where the map is linear. */
+  explained: number | null;
+  /** At the last frame, the mean share of a key's 5 nearest keys that are among its 5 nearest on the map. */
+  kept: number | null;
 }
 
 /** Groups of experts that are selected together in one layer. */
@@ -621,6 +625,8 @@ export interface WordUse {
   count: number;
   /** How many times more often than chance. */
   lift: number;
+  /** Its commonest class; null where labels are not known. */
+  word_class: string | null;
 }
 
 export const FORMAT = 1;

@@ -172,6 +172,8 @@ class WordUse(Part):
     """Tokens of that word that were routed to it."""
     lift: float
     """How many times more often than chance."""
+    word_class: str | None = None
+    """Its commonest class; null where labels are not known."""
 
 
 class KeyMap(Part):
@@ -183,6 +185,10 @@ class KeyMap(Part):
     scale: float
     note: str
     """How it was made, for the caption."""
+    explained: Number = None
+    """Share of the keys' variance in the plane, where the map is linear."""
+    kept: Number = None
+    """At the last frame, the mean share of a key's 5 nearest keys that are among its 5 nearest on the map."""
 
 
 class LeftOut(Part):
@@ -215,7 +221,7 @@ class Galaxy(Part):
     guild: list[int]
     """Of each expert, -1 for none; empty if guilds are not known."""
     word_class: list[str | None]
-    """The most distinctive class of the expert, null for none; empty if not known."""
+    """The class of at least half of the expert's `words`, null for none; empty if not known."""
     neighbours: Packed
     """uint16 of shape E, n <= 6: the nearest keys at the last frame, nearest first."""
     words: list[list[WordUse]]
