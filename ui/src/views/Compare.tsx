@@ -3,6 +3,7 @@ import { ofRun } from "../design/colours";
 import { isDark } from "../design/theme";
 import { differences, inWords, seedsInWords } from "../comparable";
 import { counted, fixed, NONE, short, stopped, whole, type Value } from "../format";
+import { Explain } from "../parts/Explain";
 import { Figure, Lead, Missing, Section, Waiting } from "../parts/Figure";
 import { Legend } from "../parts/Legend";
 import { Plot } from "../parts/Plot";
@@ -10,7 +11,7 @@ import { Ranges } from "../parts/Ranges";
 import { Scatter, type Dot } from "../parts/Scatter";
 import { spread } from "../intervals";
 import { smoothed } from "../smooth";
-import type { Group, Page, Published, Run } from "../schema";
+import { MEANINGS, type Group, type Page, type Published, type Run } from "../schema";
 import { chosen, comparison, isLive, runList, show, waiting } from "../state";
 
 /** Figures of a run, in the order of the table. */
@@ -25,6 +26,8 @@ const COLUMNS: readonly { name: string; title: string; digits: number }[] = [
   { name: "crowding", title: "crowding", digits: 3 },
   { name: "combination_entropy_bits", title: "K-set entropy", digits: 2 },
 ];
+
+const meaningOf = (name: string): string | undefined => (name in MEANINGS ? stopped(MEANINGS[name as keyof typeof MEANINGS].text) : undefined);
 
 export function Compare() {
   const page = comparison.value;
@@ -116,7 +119,7 @@ function Comparison({ page, runs }: { page: Page; runs: readonly Run[] }) {
           </Figure>
         </div>
       </Section>
-      <Section title="Every run" note="* ppl_with_padding includes padding, as in v1 to v4 of the reports; it is not comparable with val_ppl. Measures of balance are means over the layers.">
+      <Section title="Every run" note="* ppl_with_padding includes padding, as in v1 to v4 of the reports; it is not comparable with val_ppl. Measures of balance are means over the layers, over the validation text of the last evaluation."><p class="explain-row note">Gini <Explain term="gini" /> crowding <Explain term="crowding" /> K-set entropy <Explain term="combination_entropy_bits" /></p>
         <RunTable runs={runs} colour={colour} />
       </Section>
       {groups.length > 0 && (
@@ -142,7 +145,7 @@ function RunTable({ runs, colour }: { runs: readonly Run[]; colour: (run: Run) =
     <div class="scroll">
       <table class="numbers">
         <thead>
-          <tr><th>run</th><th class="words-column">text</th><th>scale</th><th>seed</th><th>parameters</th><th>trained</th><th>tokens</th>{COLUMNS.map((column) => <th key={column.name}>{column.title}</th>)}</tr>
+          <tr><th>run</th><th class="words-column">text</th><th>scale</th><th>seed</th><th>parameters</th><th>trained</th><th>tokens</th>{COLUMNS.map((column) => <th key={column.name} title={meaningOf(column.name)}>{column.title}</th>)}</tr>
         </thead>
         <tbody>
           {runs.map((run) => (
@@ -172,7 +175,7 @@ function GroupTable({ groups, runs }: { groups: readonly Group[]; runs: readonly
   return (
     <div class="scroll">
       <table class="numbers">
-        <thead><tr><th>configuration</th><th class="words-column">random seeds</th>{COLUMNS.map((column) => <th key={column.name}>{column.title}</th>)}</tr></thead>
+        <thead><tr><th>configuration</th><th class="words-column">random seeds</th>{COLUMNS.map((column) => <th key={column.name} title={meaningOf(column.name)}>{column.title}</th>)}</tr></thead>
         <tbody>
           {groups.map((group) => (
             <tr key={group.id}>

@@ -27,9 +27,8 @@ export function Overview({ run }: { run: Run }) {
   const [axis, setAxis] = useState<Axis>("step");
   return (
     <>
-      <Lead eyebrow={<Eyebrow run={run} />}>
+      <Lead eyebrow={<Eyebrow run={run} />} note={run.judged}>
         {summary(run)} <span class="quiet">{capital(run.verdict)}</span>
-        <Judged run={run} />
       </Lead>
       <Figures run={run} />
       <Section title="How it learned">
@@ -47,11 +46,6 @@ export function Overview({ run }: { run: Run }) {
       <Settings run={run} />
     </>
   );
-}
-
-/** By which record the verdict was reached, and over what that was counted. */
-export function Judged({ run }: { run: Run }) {
-  return run.judged ? <small class="judged">{run.judged}</small> : null;
 }
 
 /** What was trained, on what, how far: one sentence. */
