@@ -1,4 +1,4 @@
-"""Is the committed page the one that these sources give? Compares the digest that the build carries; needs no
+"""Are the committed pages those that these sources give? Compares the digest that the builds carry; needs no
 Node. `python ui/check.py --rebuild` also builds anew where Node is installed, and compares every byte."""
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent / "src" / "somelab" / "view" / "static"
+PAGES = ("index.html", "playground.html")
+DOCS_COPY = HERE.parent / "docs" / "playground.html"
 SINGLE_FILES = (
     "index.html",
     "package-lock.json",
     "package.json",
+    "playground.html",
     "sources.ts",
     "tsconfig.json",
     "vite.config.ts",
@@ -36,7 +39,8 @@ def source_digest(root: Path = HERE) -> str:
     return digest.hexdigest()
 
 
-def built_digest(page: Path = BUILD / "index.html") -> str:
+def built_digest(page: Path) -> str:
+    """The digest that a built page carries."""
     found = re.search(r'<meta name="ui-sources" content="([0-9a-f]{64})">', page.read_text(encoding="utf-8"))
     return found[1] if found else "none"
 
@@ -47,11 +51,12 @@ def rebuilt_differences() -> list[str]:
     if not (HERE / "node_modules").is_dir():
         subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, check=True)
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(
-            ["npx", "vite", "build", "--outDir", folder, "--emptyOutDir", "--logLevel", "warn"],
-            cwd=HERE,
-            check=True,
-        )
+        for more in (["--emptyOutDir"], ["--mode", "playground"]):
+            subprocess.run(
+                ["npx", "vite", "build", "--outDir", folder, *more, "--logLevel", "warn"],
+                cwd=HERE,
+                check=True,
+            )
         fresh, committed = Path(folder), BUILD
         names = {path.name for path in fresh.iterdir()} | {path.name for path in committed.iterdir()}
         return sorted(name for name in names if _content(fresh / name) != _content(committed / name))
@@ -62,9 +67,11 @@ def _content(path: Path) -> bytes | None:
 
 
 def main(arguments: list[str]) -> int:
-    if source_digest() != built_digest():
+    pages = [*(BUILD / name for name in PAGES), DOCS_COPY]
+    if any(built_digest(page) != source_digest() for page in pages):
         print(
-            "the page in src/somelab/view/static is not built from ui/ as it is now; run `make ui`",
+            "the pages in src/somelab/view/static and docs/playground.html are not built from ui/ as it is "
+            "now; run `make ui`",
             file=sys.stderr,
         )
         return 1
@@ -72,7 +79,7 @@ def main(arguments: list[str]) -> int:
         if differing := rebuilt_differences():
             print(f"a fresh build differs in {', '.join(differing)}; run `make ui`", file=sys.stderr)
             return 1
-        print("the page is what a fresh build gives")
+        print("the pages are what a fresh build gives")
     return 0
 
 

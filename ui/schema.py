@@ -3,6 +3,7 @@ against. `python ui/schema.py` writes the file, `python ui/schema.py --check` on
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from somelab.core.meanings import MEANINGS
 from somelab.view.live import messages as live_messages
 from somelab.view.schema import page as schema
 
@@ -33,7 +35,18 @@ def typescript() -> str:
         HEADER
         + "".join(_interface(name, models[name]) for name in sorted(models))
         + f"\nexport const FORMAT = {schema.FORMAT};\n"
+        + _meanings()
     )
+
+
+def _meanings() -> str:
+    """The measures in words, for explanations where no run is at hand."""
+    lines = [
+        f"  {name}: {{ title: {json.dumps(meaning.title)}, text: {json.dumps(meaning.text)} }},"
+        for name, meaning in MEANINGS.items()
+    ]
+    head = ["", "/** What each measure means: a title, and a phrase. */", "export const MEANINGS = {"]
+    return "\n".join([*head, *lines, "} as const;", ""])
 
 
 def _interface(name: str, model: dict[str, Any]) -> str:

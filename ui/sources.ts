@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-const SINGLE_FILES = ["index.html", "package-lock.json", "package.json", "sources.ts", "tsconfig.json", "vite.config.ts"];
+const SINGLE_FILES = ["index.html", "package-lock.json", "package.json", "playground.html", "sources.ts", "tsconfig.json", "vite.config.ts"];
 
 function filesBelow(root: string, folder: string): string[] {
   return readdirSync(join(root, folder)).flatMap((name) => {

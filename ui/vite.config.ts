@@ -1,4 +1,5 @@
-// Builds the page into one HTML file: script and style inlined, each allowed by its hash alone, nothing loaded from anywhere.
+// Builds a page into one HTML file: script and style inlined, each allowed by its hash alone, nothing loaded from anywhere.
+// `vite build` makes index.html, `vite build --mode playground` the playground, each with only the code that it needs.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { defineConfig, type Plugin } from "vite";
@@ -52,13 +53,15 @@ function singleFile(): Plugin {
   };
 }
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   base: "./",
   plugins: [singleFile()],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: "../src/somelab/view/static",
-    emptyOutDir: true,
+    emptyOutDir: mode !== "playground",
+    copyPublicDir: mode !== "playground",
+    rollupOptions: { input: mode === "playground" ? "playground.html" : "index.html" },
     target: "es2022",
     cssCodeSplit: false,
     modulePreload: false,
@@ -66,4 +69,4 @@ export default defineConfig({
     reportCompressedSize: false,
   },
   server: { proxy: { "/api": "http://127.0.0.1:8000" } },
-});
+}));

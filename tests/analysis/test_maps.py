@@ -15,6 +15,7 @@ from somelab.analysis.drift import reborn, travelled, way_covered
 from somelab.analysis.maps import (
     MapError,
     choose_anchors,
+    kept_neighbours,
     key_map,
     nearest_keys,
     parse_methods,
@@ -196,3 +197,15 @@ def test_a_damaged_snapshot_is_named(tmp_path: Path) -> None:
     (run.keys / "step-00000004.safetensors").write_bytes(b"\x80\x04 no tensors")
     with pytest.raises(SnapshotError, match=r"step-00000004\.safetensors: is damaged"):
         read_history(run)
+
+
+def test_a_map_that_keeps_neighbours_is_known_by_a_number() -> None:
+    rng = np.random.default_rng(0)
+    angle_E = np.sort(rng.uniform(0, 2 * np.pi, 60))
+    keys_ED = np.stack([np.cos(angle_E), np.sin(angle_E)], axis=1)
+    assert kept_neighbours(keys_ED, keys_ED.astype(np.float32)) > 0.95
+    shuffled = keys_ED[rng.permutation(60)]
+    assert kept_neighbours(keys_ED, shuffled) < 0.3  # chance is 5 / 59
+    assert kept_neighbours(keys_ED[:1], keys_ED[:1]) == 1.0
+    large = rng.normal(size=(3000, 2))
+    assert kept_neighbours(large, large) < 1.0  # cosine in space, distance on the map

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from somelab.analysis.compare import likeness, spread
-from somelab.analysis.guilds import role_note, study_layer
+from somelab.analysis.distinctive import Use
+from somelab.analysis.guilds import class_of_words, classes_of_words, role_note, study_layer
 from somelab.analysis.reading import Reading, ReadingError, read_validation, route
 from somelab.analysis.traces import prompt_trace, sample_traces, token_texts, validation_traces
 from somelab.config import Config, override
@@ -95,6 +96,10 @@ def test_a_layer_is_studied(reading: Reading) -> None:
     assert found.layer == 1
     assert np.diag(found.count_EE).sum() == 600
     assert len(found.expert_words) == len(found.expert_class) == 8
+    class_of = classes_of_words(reading)
+    for uses, name in zip(found.expert_words, found.expert_class, strict=True):
+        listed = [class_of.get(use.word) for use in uses]
+        assert name is None or 2 * listed.count(name) >= len(listed)
     assert found.expert_information is not None
     assert 0 <= found.expert_information.value <= 1
     assert found.expert_information.num_tokens == int(
@@ -204,3 +209,11 @@ def test_a_spread_needs_two_values() -> None:
     alone = spread([4.0])
     assert (alone.mean, alone.low, alone.high) == (4.0, None, None)
     assert spread([None, float("nan")]).mean is None
+
+
+def test_the_class_of_an_expert_can_be_read_off_its_words() -> None:
+    uses = [Use("dog", 9, 3.0), Use("cat", 5, 2.0), Use("ran", 4, 2.0), Use("zzz", 3, 2.0)]
+    classes = {"dog": "noun", "cat": "noun", "ran": "verb"}
+    assert class_of_words(uses, classes) == "noun"
+    assert class_of_words(uses[1:], classes) is None  # no class has half of cat, ran, zzz
+    assert class_of_words([], classes) is None

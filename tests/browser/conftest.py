@@ -58,8 +58,15 @@ class Opener:
         self.browser = browser
         self.watch = Watch()
 
-    def __call__(self, url: str, *, width: int = 1280, height: int = 900, scheme: str = "light") -> Page:
-        context = self.browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)  # pyright: ignore[reportArgumentType]
+    def __call__(
+        self, url: str, *, width: int = 1280, height: int = 900, scheme: str = "light", moves: bool = False
+    ) -> Page:
+        """`moves`: as for a reader who has not asked for reduced motion; maps then play by themselves."""
+        context = self.browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme=scheme,  # pyright: ignore[reportArgumentType]
+            reduced_motion="no-preference" if moves else "reduce",
+        )
         page = context.new_page()
         page.set_default_timeout(60_000)
         page.on(

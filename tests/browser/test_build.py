@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from somelab.view.report import static_page
+from somelab.view.report import PLAYGROUND, static_page
 
 UI = Path(__file__).parents[2] / "ui"
 
@@ -24,9 +24,16 @@ def script(name: str) -> ModuleType:
     return module
 
 
-def test_the_build_is_of_these_sources() -> None:
+@pytest.mark.parametrize("name", ["index.html", PLAYGROUND])
+def test_the_build_is_of_these_sources(name: str) -> None:
     check = script("check")
-    assert check.built_digest() == check.source_digest(), "run `make ui`"
+    assert check.built_digest(check.BUILD / name) == check.source_digest(), "run `make ui`"
+
+
+def test_the_docs_have_the_playground_that_is_installed() -> None:
+    assert (UI.parent / "docs" / PLAYGROUND).read_text(encoding="utf-8") == static_page(PLAYGROUND), (
+        "run `make ui`"
+    )
 
 
 def test_any_change_of_a_source_shows(tmp_path: Path) -> None:
@@ -48,6 +55,17 @@ def test_the_page_is_small_and_whole() -> None:
     page = static_page()
     assert len(page.encode()) < 600_000
     assert page.count('<script type="application/octet-stream" id="data"></script>') == 1
+    _check_closed(page)
+
+
+def test_the_playground_is_small_and_whole() -> None:
+    page = static_page(PLAYGROUND)
+    assert len(page.encode()) < 120_000
+    _check_closed(page)
+
+
+def _check_closed(page: str) -> None:
+    """Runs only its own script, loads nothing."""
     assert "Content-Security-Policy" in page
     assert "'unsafe-inline'" not in page
     assert "'unsafe-eval'" not in page

@@ -142,8 +142,41 @@ def test_the_verdict_says_which_failure_and_where(tmp_path: Path) -> None:
         "the router has collapsed onto a few experts (layer 2)."
     )
     assert len(found.findings) == 3
+    assert found.judged == "Judged by the evaluation at step 4: validation text."
     append(run, "metrics", [{"kind": "evaluation", "step": 5, "val_loss": 3.9, "layers": [sound] * 3}])
     assert run_of(run.path).verdict == "Healthy: no layer has passed a threshold of collapse."
+
+
+def test_every_measure_says_over_what_it_was_counted(tmp_path: Path) -> None:
+    """Unused experts are those of the evaluation, with its number of tokens: as the terminal says."""
+    run = synthetic_run(tmp_path / "dead", layers=1, experts=16)
+    measured = {"dead_share": 0.625, "gate_entropy": 0.3, "crowding": 0.2}
+    final = {"kind": "final", "step": 9, "val_loss": 4.0, "num_tokens": 20480, "layers": [measured]}
+    append(run, "metrics", [final])
+    found = run_of(run.path)
+    assert found.judged == "Judged by the final evaluation at step 9: 20,480 tokens of validation text."
+    assert found.findings == [
+        "layer 0: 62% of the experts were never selected in 20,480 tokens of validation text"
+    ]
+    assert found.curves.evaluation.val_tokens[-1] == 20480
+    assert found.balance is not None
+    by_name = {info.name: info for info in found.balance.info}
+    assert by_name["dead_share"].evaluation == "20,480 tokens of validation text"
+    assert by_name["dead_share"].training == "all training steps since the start or the key's last respawn"
+    assert by_name["gini"].training == "a moving average over about the last 100 training steps"
+    assert by_name["crowding"].training == by_name["crowding"].evaluation == "the keys at that step"
+    assert by_name["drift"].evaluation == ""
+    assert found.balance.usage_counted == by_name["gini"].training
+    assert found.balance.usage_step is not None
+
+
+def test_before_an_evaluation_training_judges(tmp_path: Path) -> None:
+    run = synthetic_run(tmp_path / "early", layers=1)
+    append(run, "layers", [{"step": 7, "layers": [{"dead_share": 0.75, "crowding": 0.2}]}])
+    found = run_of(run.path)
+    assert found.curves.evaluation.step == []
+    assert found.judged.startswith("Not evaluated yet; judged by training at step 7: usage is a moving")
+    assert found.findings == ["layer 0: 75% of the experts were never selected in training so far"]
 
 
 def test_a_run_in_progress(tmp_path: Path) -> None:
@@ -166,7 +199,8 @@ def test_a_run_that_has_just_begun(tmp_path: Path) -> None:
     run = synthetic_run(tmp_path / "new", frames=0, records=0)
     found = run_of(run.path)
     assert (found.status, found.problem, found.final) == ("stopped", None, None)
-    assert found.verdict == "Nothing has been measured yet."
+    assert found.verdict == "No layer has been measured yet."
+    assert found.judged == ""
     assert found.curves.train.step == []
 
 

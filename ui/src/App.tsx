@@ -30,6 +30,7 @@ export function App() {
     const shown = view.value === "sweep" ? sweep.value : view.value === "continual" ? study.value : run.value;
     document.title = [shown?.name, capital(view.value), page.value?.title ?? "somelab"].filter(Boolean).join(" · ");
   });
+  useEffect(() => document.querySelector(".tabs [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [view.value]);
   useEffect(() => scrollTo(0, 0), [view.value, runId.value, sweepId.value, studyId.value]);
   return (
     <>

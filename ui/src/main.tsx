@@ -3,13 +3,16 @@ import { render } from "preact";
 import "uplot/dist/uPlot.min.css";
 import { App } from "./App";
 import { inlinePage } from "./data/inline";
+import "./design/base.css";
 import "./design/style.css";
 import { startTheme } from "./design/theme";
+import { releaseFocus } from "./keyboard";
 import { openLive, openReport, startFollowing } from "./state";
 
 async function start(): Promise<void> {
   const root = document.getElementById("app")!;
   startTheme();
+  releaseFocus();
   try {
     const content = await inlinePage();
     if (content) openReport(content);

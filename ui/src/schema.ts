@@ -44,6 +44,10 @@ export interface Balance {
   /** From validation: the same without respawns and drift, with combination_entropy_bits and num_combinations. */
   evaluation: Series;
   usage: LayerUsage[];
+  /** The step of the snapshot that `usage` is from. */
+  usage_step: number | null;
+  /** Over what that usage was counted. */
+  usage_counted: string;
 }
 
 /** A curve over several seeds: at each place their mean, the least and the most of them. */
@@ -76,7 +80,10 @@ export interface Data {
 /** Validation over time. The last point is the whole validation text where the run is finished, the others a part of it. */
 export interface EvaluationCurve {
   step: number[];
+  /** Of training, read by then. */
   tokens: number[];
+  /** Of validation text, that each evaluation counted over; null if not recorded. */
+  val_tokens: (number | null)[];
   val_loss: (number | null)[];
   val_ppl: (number | null)[];
   bits_per_byte: (number | null)[];
@@ -134,7 +141,7 @@ export interface Galaxy {
   length_most: number;
   /** Of each expert, -1 for none; empty if guilds are not known. */
   guild: number[];
-  /** The most distinctive class of the expert, null for none; empty if not known. */
+  /** The class of at least half of the expert's `words`, null for none; empty if not known. */
   word_class: (string | null)[];
   /** uint16 of shape E, n <= 6: the nearest keys at the last frame, nearest first. */
   neighbours: Packed;
@@ -198,6 +205,10 @@ export interface KeyMap {
   scale: number;
   /** How it was made, for the caption. */
   note: string;
+  /** Share of the keys' variance in the plane, where the map is linear. */
+  explained: number | null;
+  /** At the last frame, the mean share of a key's 5 nearest keys that are among its 5 nearest on the map. */
+  kept: number | null;
 }
 
 /** Groups of experts that are selected together in one layer. */
@@ -250,6 +261,10 @@ export interface MeasureInfo {
   least: number | null;
   /** Bounds of what it can be in this run; null where there is none. */
   most: number | null;
+  /** Over what the training record counts it. */
+  training: string;
+  /** Over what the last evaluation counted it; empty if evaluations do not measure it. */
+  evaluation: string;
 }
 
 /** Normalised mutual information of a token's group and its word class, from 0 to 1, with its baselines. */
@@ -370,6 +385,8 @@ export interface Run {
   problem: string | null;
   /** One sentence: which failure it is, or that it is healthy. */
   verdict: string;
+  /** By which record, and over what that was counted; empty if nothing was measured. */
+  judged: string;
   /** Every failure of the last evaluation, a sentence each. */
   findings: string[];
   preset: string | null;
@@ -619,6 +636,31 @@ export interface WordUse {
   count: number;
   /** How many times more often than chance. */
   lift: number;
+  /** Its commonest class; null where labels are not known. */
+  word_class: string | null;
 }
 
 export const FORMAT = 1;
+
+/** What each measure means: a title, and a phrase. */
+export const MEANINGS = {
+  gini: { title: "Gini of usage", text: "inequality of usage: 0 if all experts are used equally, near 1 if one has all usage" },
+  gini_mass: { title: "Gini of gate mass", text: "the same, by gate mass" },
+  entropy_bits: { title: "Entropy of usage", text: "spread of usage over the experts; at most log2 E" },
+  entropy_bits_mass: { title: "Entropy of gate mass", text: "the same, by gate mass" },
+  effective_experts: { title: "Effective experts", text: "how many equally used experts would have this entropy" },
+  coverage: { title: "Coverage", text: "experts that were selected at least once" },
+  dead_share: { title: "Dead share", text: "share of the experts that were never selected" },
+  respawns: { title: "Respawns", text: "keys that were respawned" },
+  gate_entropy: { title: "Gate entropy", text: "how evenly a token's gates weight its K experts; at most ln K" },
+  crowding: { title: "Crowding", text: "mean cosine of each key to its K-1 nearest; near 1 they have fused" },
+  combination_entropy_bits: { title: "Combination entropy", text: "spread over the distinct sets of K experts in use; log2(E/K) if experts act in fixed groups" },
+  num_combinations: { title: "Combinations", text: "distinct sets of K experts in use" },
+  drift: { title: "Drift", text: "mean distance that a key moves in a step" },
+  drift_max: { title: "Largest drift", text: "distance of the key that moves most" },
+  key_norm_min: { title: "Shortest key", text: "length of the shortest key" },
+  key_norm_mean: { title: "Mean key length", text: "mean length of the keys" },
+  nmi: { title: "NMI", text: "normalised mutual information of a token's guild and its word class: 0 if the guild tells nothing about the class, 1 if it tells the class" },
+  modularity: { title: "Modularity", text: "how much more often experts are selected with members of their own guild than by chance: 0 for chance, towards 1 for separate guilds" },
+  lift: { title: "Lift", text: "how many times more often than chance a word's tokens are routed there" },
+} as const;

@@ -53,6 +53,9 @@ export const shownViews = computed<readonly View[]>(() => {
   });
 });
 
+/** Runs of a comparison that an address names; more than a server compares at once make no useful link. */
+const MOST_IN_ADDRESS = 24;
+
 /** What the current view is of. */
 const ofView = (name: View) => (name === "sweep" ? sweepId : name === "continual" ? studyId : runId);
 
@@ -157,7 +160,9 @@ function followRun(id: string): () => void {
     (increment) => {
       const known = runs.peek().get(id);
       if (!known) return;
-      if (increment.kind === "restart" || increment.status !== known.status) void loadRun(id);
+      // The verdict and what it is judged by come with the whole run: it is read again when there is a newer judgement.
+      const isJudgedAnew = increment.evaluation.steps.length > 0 || (!known.judged && increment.training.steps.length > 0);
+      if (increment.kind === "restart" || increment.status !== known.status || isJudgedAnew) void loadRun(id);
       if (increment.kind === "increment") keep(appended(known, increment));
       const old = [...(increment.new_snapshots.length ? ["galaxies"] : []), ...(increment.new_samples ? ["traces"] : [])];
       if (old.length) stale.value = new Set([...stale.peek(), ...old.map((part) => `${id}/${part}`)]);
@@ -172,14 +177,33 @@ function followRun(id: string): () => void {
 function readAddress(): void {
   const [, name, id] = location.hash.split("/");
   if ((shownViews.peek() as readonly string[]).includes(name ?? "")) view.value = name as View;
-  const wanted = id ? decodeURIComponent(id) : null;
+  const wanted = id ? decoded(id) : null;
   if (wanted === null) return;
   if (name === "sweep" || name === "continual") {
     if (resultsOf(name).some((one) => one.id === wanted)) ofView(name).value = wanted;
     return;
   }
-  const known = isLive.peek() ? runList.peek()?.runs.map((one) => one.id) : [...runs.peek().keys()];
-  if (known?.includes(wanted)) runId.value = wanted;
+  const known = (isLive.peek() ? runList.peek()?.runs.map((one) => one.id) : [...runs.peek().keys()]) ?? [];
+  if (name === "compare") {
+    const named = wanted.split(",").filter((one) => known.includes(one));
+    if (named.length && named.join() !== chosen.peek().join()) chosen.value = [...new Set(named)];
+  } else if (known.includes(wanted)) runId.value = wanted;
+}
+
+/** An address may have been cut anywhere, in the middle of an escape too. */
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
+/** What the view is of, as the address has it: a run, a sweep, a study, or the runs that are compared. */
+function subject(): string | null {
+  if (view.value === "runs") return null;
+  if (view.value !== "compare") return ofView(view.value).value;
+  return chosen.value.length && chosen.value.length <= MOST_IN_ADDRESS ? chosen.value.join(",") : null;
 }
 
 export function show(name: View, id: string | null = ofView(name).peek()): void {
@@ -190,8 +214,8 @@ export function show(name: View, id: string | null = ofView(name).peek()): void 
 export function startFollowing(): void {
   addEventListener("hashchange", readAddress);
   effect(() => {
-    const id = ofView(view.value).value;
-    const address = `#/${view.value}${id === null ? "" : `/${encodeURIComponent(id)}`}`;
+    const id = subject();
+    const address = `#/${view.value}${id === null ? "" : `/${encodeURIComponent(id).replaceAll("%2C", ",")}`}`;
     if (location.hash !== address) history.replaceState(null, "", address);
   });
   if (!isLive.peek()) return;

@@ -6,6 +6,7 @@ Shape letters: N tokens, K experts per token, E experts, W distinct words."""
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,7 @@ class LayerStudy:
     guilds: list[GuildProfile]
     expert_words: list[list[Use]]
     expert_class: list[str | None]
+    """The class of at least half of its words."""
     guild_information: Information | None
     expert_information: Information | None
     """With word classes."""
@@ -86,6 +88,8 @@ def study_layer(
                 classes=shares(classes),
             )
         )
+    class_of = classes_of_words(reading)
+    expert_words = [distinctive(counts, all_words, EXPERT_WORDS) for counts in words_by_expert]
     by_class = _information(reading, reading.classes, index, guild_E, seed, num_permutations)
     by_role = _information(reading, reading.roles, index, guild_E, seed, num_permutations)
     return LayerStudy(
@@ -94,13 +98,29 @@ def study_layer(
         guild_E=guild_E,
         modularity=quality,
         guilds=profiles,
-        expert_words=[distinctive(counts, all_words, EXPERT_WORDS) for counts in words_by_expert],
-        expert_class=[_leading(counts, all_classes) for counts in classes_by_expert],
+        expert_words=expert_words,
+        expert_class=[class_of_words(uses, class_of) for uses in expert_words],
         guild_information=by_class[0],
         expert_information=by_class[1],
         guild_role_information=by_role[0],
         expert_role_information=by_role[1],
     )
+
+
+def classes_of_words(reading: Reading) -> dict[str, str]:
+    """The commonest class of each word that has one."""
+    counts: dict[str, Counter[str]] = {}
+    for word, name in zip(reading.words, reading.classes, strict=True):
+        if word is not None and name is not None:
+            counts.setdefault(word, Counter())[name] += 1
+    return {word: found.most_common(1)[0][0] for word, found in counts.items()}
+
+
+def class_of_words(uses: Sequence[Use], class_of: Mapping[str, str]) -> str | None:
+    """The class of at least half of the words, so that it can be read off their list; None if they are
+    mixed."""
+    found = Counter(class_of[use.word] for use in uses if use.word in class_of).most_common(1)
+    return found[0][0] if found and 2 * found[0][1] >= len(uses) else None
 
 
 def role_note(study: LayerStudy) -> str:

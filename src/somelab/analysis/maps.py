@@ -28,6 +28,8 @@ PACKAGES = {"tsne": "scikit-learn", "umap": "umap-learn"}
 MOST_ANCHORS = 1024
 """Keys that t-SNE and UMAP embed, of all snapshots of a layer: about two seconds of t-SNE."""
 NEIGHBOURS = 5
+MOST_SAMPLED = 512
+"""Keys whose neighbours are compared between space and map."""
 VERSION = 1
 """Increased when the method changes; part of the name in the cache."""
 
@@ -39,6 +41,8 @@ class KeyPlaces:
     method: str
     place_FE2: NDArray[np.float32]
     note: str
+    explained: float | None = None
+    """Share of the variance of the keys in the plane; None where the map is not linear."""
 
 
 class MapError(SomelabError):
@@ -82,6 +86,7 @@ def key_map(
             method,
             places_FE2,
             f"PCA of the keys of all snapshots; {explained:.0%} of their variance is in the plane",
+            explained,
         )
     anchors = choose_anchors(keys_FED)
     embed = {"tsne": _tsne, "umap": _umap}[method]
@@ -224,6 +229,28 @@ def nearest_keys(keys_ED: NDArray[Any], number: int) -> NDArray[np.int64]:
         cosine[np.arange(len(cosine)), first + np.arange(len(cosine))] = -np.inf
         found[first : first + 1024] = np.argsort(-cosine, axis=1, kind="stable")[:, :number]
     return found
+
+
+def kept_neighbours(keys_ED: NDArray[Any], place_E2: NDArray[Any], number: int = NEIGHBOURS) -> float:
+    """How much of the structure a map shows: the mean share of a key's nearest keys that are among its
+    nearest on the map. Chance is number / (E - 1). Large pools are sampled evenly."""
+    num_experts = len(keys_ED)
+    number = min(number, num_experts - 1)
+    if number < 1:
+        return 1.0
+    sample = np.unique(np.linspace(0, num_experts - 1, min(num_experts, MOST_SAMPLED)).astype(np.int64))
+    unit_ED = keys_ED / np.maximum(np.linalg.norm(keys_ED, axis=1, keepdims=True), 1e-12)
+    away_SE = -(unit_ED[sample] @ unit_ED.T)
+    place_E2 = place_E2.astype(np.float64)
+    square_E = (place_E2**2).sum(axis=1)
+    on_map_SE = square_E[None, :] - 2 * place_E2[sample] @ place_E2.T
+    rows = np.arange(len(sample))
+    near: list[NDArray[np.int64]] = []
+    for distance_SE in (away_SE, on_map_SE):
+        distance_SE[rows, sample] = np.inf
+        near.append(np.argpartition(distance_SE, number - 1, axis=1)[:, :number])
+    shared = (near[0][:, :, None] == near[1][:, None, :]).any(axis=2).mean()
+    return float(shared)
 
 
 def available(methods: Sequence[str]) -> tuple[list[str], dict[str, str]]:

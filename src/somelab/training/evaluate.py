@@ -16,6 +16,7 @@ from somelab.config.model import READS_AHEAD
 from somelab.core import measures
 from somelab.core.collapse import Finding, findings
 from somelab.core.layer import SomeLayer
+from somelab.core.meanings import over_validation
 from somelab.data.batch import Batch
 from somelab.data.batches import EvaluationLoader
 from somelab.data.prepare import PreparedData
@@ -120,7 +121,7 @@ def evaluate(
         layers=layers,
         findings=[
             *([] if model.config.model.causal else [READS_AHEAD]),
-            *(found.sentence for found in judge(model, layers, num_tokens)),
+            *(found.sentence for found in judge(model, layers, num_tokens, over_validation(num_tokens))),
         ],
     )
 
@@ -168,14 +169,22 @@ def in_layout(config: Config, layout: str) -> Config:
     )
 
 
-def judge(model: Decoder, layers: list[dict[str, float]], num_tokens: int | None = None) -> list[Finding]:
-    """Which layers have collapsed, and how, by the routing of that many tokens (None: of enough)."""
+def judge(
+    model: Decoder, layers: list[dict[str, float]], num_tokens: int | None = None, over: str | None = None
+) -> list[Finding]:
+    """Which layers have collapsed, and how, by the routing of that many tokens (None: of enough). `over`:
+    what the measures were counted over."""
     experts = model.config.experts
     return [
         finding
         for number, layer in enumerate(layers)
         for finding in findings(
-            number, layer, num_experts=experts.num_experts, top_k=experts.top_k, num_tokens=num_tokens
+            number,
+            layer,
+            num_experts=experts.num_experts,
+            top_k=experts.top_k,
+            num_tokens=num_tokens,
+            over=over,
         )
     ]
 

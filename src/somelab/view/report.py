@@ -26,9 +26,13 @@ class ReportError(SomelabError):
     """A report that cannot be written."""
 
 
-def static_page() -> str:
-    """The built front end."""
-    path = files("somelab.view") / "static" / "index.html"
+PLAYGROUND = "playground.html"
+"""The playground of the rules, beside the front end: a page of its own that needs no run and no server."""
+
+
+def static_page(name: str = "index.html") -> str:
+    """A built page: the front end, or `PLAYGROUND`."""
+    path = files("somelab.view") / "static" / name
     try:
         return path.read_text(encoding="utf-8")
     except OSError:

@@ -38,6 +38,14 @@ const NOTHING: Final = {
   tokens_per_second: null, gini: null, entropy_bits: null, crowding: null, combination_entropy_bits: null, gate_entropy: null,
 }; // prettier-ignore
 
+const RECENT = 50;
+
+/** The last step may be a dip: an evaluation, or a busy machine. */
+function median(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value): value is number => value !== null).sort((a, b) => a - b);
+  return known[Math.floor(known.length / 2)] ?? null;
+}
+
 /** The figures of a run that goes on: those of its latest evaluation, at the step it has come to. */
 function latest(known: Final | null, { train, evaluation, timing }: Curves): Final | null {
   const step = train.step[train.step.length - 1];
@@ -51,7 +59,7 @@ function latest(known: Final | null, { train, evaluation, timing }: Curves): Fin
     val_loss: last(evaluation.val_loss, before.val_loss),
     val_ppl: last(evaluation.val_ppl, before.val_ppl),
     bits_per_byte: last(evaluation.bits_per_byte, before.bits_per_byte),
-    tokens_per_second: last(timing.tokens_per_second, before.tokens_per_second),
+    tokens_per_second: median(timing.tokens_per_second.slice(-RECENT)) ?? before.tokens_per_second,
   };
 }
 

@@ -54,13 +54,14 @@ export function Waiting({ what }: { what: string }) {
 }
 
 /** The sentence on top of a view. */
-export function Lead({ eyebrow, children }: { eyebrow?: ComponentChildren; children: ComponentChildren }) {
+export function Lead({ eyebrow, note, children }: { eyebrow?: ComponentChildren; note?: string | undefined; children: ComponentChildren }) {
   return (
     <header class="lead">
       {eyebrow && <p class="eyebrow">{eyebrow}</p>}
-      <p class="lead-sentence" data-testid="lead">
+      <h1 class="lead-sentence" data-testid="lead">
         {children}
-      </p>
+      </h1>
+      {note && <p class="judged">{note}</p>}
     </header>
   );
 }

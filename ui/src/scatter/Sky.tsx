@@ -4,6 +4,13 @@ import { Missing } from "../parts/Figure";
 import { pick, placeAt, toScreen } from "./cloud";
 import { Renderer, type Cloud, type Colouring, type Window } from "./renderer";
 
+/** A name on the map, at the middle of some keys. */
+export interface Named {
+  text: string;
+  experts: readonly number[];
+  colour: string;
+}
+
 interface SkyProps {
   label: string;
   cloud: Cloud;
@@ -13,6 +20,8 @@ interface SkyProps {
   /** Under the pointer, or pinned. */
   expert: number | null;
   withTrails: boolean;
+  /** Names of groups of keys, the most important first. */
+  names: readonly Named[];
   onPoint: (expert: number | null) => void;
   onPin: (expert: number | null) => void;
 }
@@ -72,6 +81,7 @@ export function Sky(props: SkyProps) {
     <div class="sky" tabIndex={0} role="img" aria-label={props.label} onKeyDown={keys}>
       <canvas ref={canvas} {...fingers} onDblClick={() => setWindow(WHOLE)} data-testid="sky" />
       {size.width > 0 && props.expert === null && <Piles cloud={props.cloud} time={props.time} window={window} size={size} />}
+      {size.width > 0 && props.expert === null && <Names names={props.names} cloud={props.cloud} time={props.time} window={window} size={size} />}
       {size.width > 0 && props.expert !== null && <Lines {...props} expert={props.expert} window={window} size={size} />}
       <div class="sky-buttons">
         <button type="button" aria-label="Closer" title="Closer (+)" onClick={() => zoom(1.6)}>+</button>
@@ -164,6 +174,29 @@ function Lines({ cloud, time, expert, window, size, neighboursOf }: SkyProps & {
       })}
       <circle cx={x} cy={y} r={11} />
       <text class="chosen" x={x + 15} y={y + 4}>{expert}</text>
+    </svg>
+  );
+}
+
+const NAME_HEIGHT = 17;
+const LETTER = 6.4;
+
+/** Names where their keys are; one that would cover another is left out. */
+function Names({ names, cloud, time, window, size }: { names: readonly Named[]; cloud: Cloud; time: number; window: Window; size: Size }) {
+  const placed: { x: number; y: number; width: number; named: Named }[] = [];
+  for (const named of names) {
+    const places = named.experts.map((expert) => toScreen(placeAt(cloud, expert, time), size.width, size.height, window));
+    const width = named.text.length * LETTER;
+    const middle = (axis: 0 | 1) => places.map((place) => place[axis]).sort((a, b) => a - b)[places.length >> 1]!;
+    const x = Math.min(size.width - width / 2 - 8, Math.max(width / 2 + 8, middle(0)));
+    const y = middle(1) - 14;
+    const isOff = y < NAME_HEIGHT || y > size.height - 8;
+    const covers = placed.some((other) => Math.abs(other.x - x) < (other.width + width) / 2 + 6 && Math.abs(other.y - y) < NAME_HEIGHT);
+    if (!isOff && !covers) placed.push({ x, y, width, named });
+  }
+  return (
+    <svg class="sky-lines" aria-hidden="true">
+      {placed.map(({ x, y, named }) => <text key={named.text} class="guild-name" x={x} y={y} style={{ fill: named.colour }}>{named.text}</text>)}
     </svg>
   );
 }

@@ -2,47 +2,21 @@
 import { useState } from "preact/hooks";
 import { depth, viridis } from "../design/colours";
 import { isDark } from "../design/theme";
-import { capital, counted, figure, listed, mark, stopped, whole, type Value } from "../format";
+import { capital, figure, listed, mark, percent, stopped, whole, type Value } from "../format";
 import { layerName, plainLayer } from "../layers";
 import { Choice, Select } from "../parts/Choice";
+import { Explain, type Term } from "../parts/Explain";
 import { Figure, Lead, Missing, Section } from "../parts/Figure";
 import { Heat } from "../parts/Heat";
 import { RampLegend } from "../parts/Legend";
 import { Plot } from "../parts/Plot";
 import { UsageBars } from "../parts/UsageBars";
-import type { Balance as BalanceData, Line, MeasureInfo, Run } from "../schema";
+import { MEANINGS, type Run } from "../schema";
+import { beyondLine, measured, rankedByMatter, type Measured } from "./balancing";
 import { Eyebrow, lastOf } from "./Overview";
 
-interface Measured {
-  info: MeasureInfo;
-  line: Line | undefined;
-  steps: readonly number[];
-  rows: readonly (readonly Value[])[];
-  /** Where the numbers are from. */
-  origin: "training" | "validation";
-  low: number;
-  high: number;
-}
-
-/** A measure from training where it has one, because that has many more points; else from validation. */
-function measured(balance: BalanceData): Measured[] {
-  return balance.info.flatMap((info) => {
-    const fromTraining = balance.training.measures[info.name];
-    const rows = fromTraining ?? balance.evaluation.measures[info.name];
-    if (!rows?.some((row) => row.some((value) => value != null))) return [];
-    const values = rows.flat().filter((value): value is number => value != null);
-    const [low, high] = [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
-    return [{
-      info, rows, low, high,
-      line: balance.lines[info.name],
-      steps: (fromTraining ? balance.training : balance.evaluation).steps,
-      origin: fromTraining ? "training" as const : "validation" as const,
-    }]; // prettier-ignore
-  });
-}
-
 export function Balance({ run }: { run: Run }) {
-  const [name, setName] = useState("crowding");
+  const [chosen, setName] = useState<string | null>(null);
   if (!run.balance) {
     return (
       <>
@@ -52,32 +26,39 @@ export function Balance({ run }: { run: Run }) {
     );
   }
   const all = measured(run.balance);
-  const current = all.find((one) => one.info.name === name) ?? all[0];
+  const matters = rankedByMatter(all);
+  const current = all.find((one) => one.info.name === (chosen ?? matters[0]?.measure.info.name)) ?? all[0];
+  const rest = all.filter((one) => !matters.some(({ measure }) => measure === one));
+  const glance = (one: Measured) => <Glance key={one.info.name} run={run} measure={one} isOn={one === current} onChoose={() => choose(one.info.name, setName)} />;
   return (
     <>
-      <Lead eyebrow={<Eyebrow run={run} />}>{capital(run.verdict)}</Lead>
+      <Lead eyebrow={<Eyebrow run={run} />} note={run.judged}>{capital(run.verdict)}</Lead>
       <Findings run={run} />
+      {matters.length > 0 && (
+        <Section title="What matters in this run" note={`${matters.length === 1 ? "One" : matters.length} of ${all.length} measures, by why: beyond a threshold, near one, unlike between layers, or changed much. A row for each layer, the first on top, time from left to right; vermilion under a row marks what lies beyond its line.`}>
+          <ol class="glance matters">
+            {matters.map((one) => <li key={one.measure.info.name}>{glance(one.measure)}<p class={one.isBad ? "why bad" : "why"}>{stopped(one.why)}</p></li>)}
+          </ol>
+        </Section>
+      )}
       {current && (
         <Section title="Layer by layer" note="One panel a layer, the same axes for all. The tinted side of a dashed line means collapse.">
-          <Select
-            label="Measure"
-            options={all.map((one) => ({ value: one.info.name, text: capital(one.info.title) }))}
-            value={current.info.name}
-            onChange={setName}
-          />
+          <div class="toolbar explain-row">
+            <Select
+              label="Measure"
+              options={all.map((one) => ({ value: one.info.name, text: capital(one.info.title) }))}
+              value={current.info.name}
+              onChange={setName}
+            />
+            {current.info.name in MEANINGS && <Explain term={current.info.name as Term} more={countedOver(current)} />}
+          </div>
           <Multiples run={run} measure={current} />
         </Section>
       )}
-      <Section
-        title="Everything at a glance"
-        note="One picture a measure: a row for each layer, the first on top, time from left to right. Vermilion under a row marks what lies beyond its line. Choose one to see it above."
-      >
-        <div class="glance">
-          {all.map((one) => (
-            <Glance key={one.info.name} run={run} measure={one} isOn={one === current} onChoose={() => choose(one.info.name, setName)} />
-          ))}
-        </div>
-      </Section>
+      <details class="rest" open={matters.length === 0}>
+        <summary>{matters.length ? `The other ${rest.length} measures` : `All ${rest.length} measures`}</summary>
+        <div class="glance">{rest.map(glance)}</div>
+      </details>
       <Usage run={run} />
     </>
   );
@@ -115,17 +96,20 @@ function sentenceFor(measure: Measured): string {
   const { info, line, rows } = measure;
   const ends = rows.map((row) => lastOf(row)).filter((value): value is number => value != null);
   if (!ends.length) return stopped(info.help);
-  const range = Math.min(...ends) === Math.max(...ends) ? figure(ends[0]) : `${figure(Math.min(...ends))} to ${figure(Math.max(...ends))}`;
+  const range = figure(Math.min(...ends)) === figure(Math.max(...ends)) ? figure(ends[0]) : `${figure(Math.min(...ends))} to ${figure(Math.max(...ends))}`;
   const unit = info.unit ? ` ${info.unit}` : "";
   if (!line) return `${stopped(info.help)} It ends at ${range}${unit}.`;
-  const beyond = rows.flatMap((row, layer) => {
-    const value = lastOf(row);
-    return value != null && (line.side === "above" ? value > line.value : value < line.value) ? [String(layer)] : [];
-  });
+  const beyond = beyondLine(measure).map(String);
   const verdict = beyond.length
     ? `${beyond.length === rows.length ? "All layers are" : beyond.length === 1 ? `Layer ${beyond[0]} is` : `Layers ${listed(beyond)} are`} beyond it`
     : "No layer is beyond it";
   return `${stopped(info.help)} It ends at ${range}${unit}. The line is at ${figure(line.value)} (${line.sentence}). ${verdict}.`;
+}
+
+/** Where the numbers are from, and over what they were counted. */
+function countedOver({ info, origin }: Measured): string {
+  const over = origin === "training" ? info.training : info.evaluation;
+  return `${origin === "training" ? "From training" : "From evaluations"}${over ? `, over ${over}` : ""}.`;
 }
 
 function Multiples({ run, measure }: { run: Run; measure: Measured }) {
@@ -135,7 +119,7 @@ function Multiples({ run, measure }: { run: Run; measure: Measured }) {
   return (
     <div id="multiples">
       <p class="reading">
-        {sentenceFor(measure)} <span class="origin">{measure.origin === "training" ? "From the steps of training." : "From evaluations."}</span>
+        {sentenceFor(measure)} <span class="origin">{countedOver(measure)}</span>
       </p>
       <div class={`multiples ${rows.length > 6 ? "many" : ""}`}>
         {rows.map((row, layer) => (
@@ -200,6 +184,14 @@ function Glance({ run, measure, isOn, onChoose }: { run: Run; measure: Measured;
   );
 }
 
+/** The moving average hardly ever falls to 0, so that unused experts are those of the evaluation, as in the terminal. */
+function sentenceOnUnused(run: Run, unused: readonly Value[]): string {
+  const over = run.balance!.info.find((info) => info.name === "dead_share")?.evaluation ?? "validation text";
+  const found = unused.flatMap((share, layer) => (share ? [`${percent(share)} in layer ${layer}`] : []));
+  if (unused.every((share) => share == null)) return "No evaluation has counted unused experts yet.";
+  return found.length ? `Experts that the last evaluation never selected, in ${over}: ${listed(found)}.` : `The last evaluation selected every expert, in ${over}.`;
+}
+
 function Usage({ run }: { run: Run }) {
   const [by, setBy] = useState<"count" | "mass">("count");
   const usage = run.balance!.usage;
@@ -207,15 +199,14 @@ function Usage({ run }: { run: Run }) {
   const positive = usage.flatMap((layer) => layer[by].filter((value): value is number => value != null && value > 0));
   const most = positive.reduce((a, b) => Math.max(a, b), 1);
   const least = Math.max(positive.reduce((a, b) => Math.min(a, b), most), most * 1e-6) / 1.5;
-  const unused = usage.map((layer) => layer[by].filter((value) => !value).length);
-  const total = unused.reduce((a, b) => a + b, 0);
+  const unused = usage.map((_, layer) => lastOf(run.balance!.evaluation.measures["dead_share"]?.[layer] ?? []));
   return (
     <Section
       title="Who does the work"
       note={
         <>
           Every expert of a layer, most used first, on a logarithmic scale that all layers share. The dashed line is a fair share: level bars along it mean
-          balance, a steep fall means that few do it all. {total ? `${counted(total, "expert")} unused, marked at the foot.` : "No expert is unused."}
+          balance, a steep fall means that few do it all. {sentenceOnUnused(run, unused)}
         </>
       }
     >
@@ -232,13 +223,13 @@ function Usage({ run }: { run: Run }) {
       </div>
       <div class={`multiples ${usage.length > 6 ? "many" : ""}`}>
         {usage.map((layer, i) => (
-          <Figure key={i} title={layerName(run, i)} aside={<span class="end">{unused[i] ? `${whole(unused[i])} unused` : ""}</span>}>
+          <Figure key={i} title={layerName(run, i)} aside={<span class="end">{unused[i] ? `${percent(unused[i])} never selected in the evaluation` : ""}</span>}>
             <UsageBars title={`Use of the experts of layer ${i}`} values={layer[by]} least={least} most={most * 1.1} />
           </Figure>
         ))}
       </div>
       <p class="axis-note">
-        Down: {by === "count" ? "choices" : "gate mass"} per step, moving average at the last snapshot. Across: experts by rank.
+        Down: {by === "count" ? "choices" : "gate mass"} per step, {run.balance!.usage_counted}{run.balance!.usage_step == null ? "" : `, at step ${whole(run.balance!.usage_step)}`}. Across: experts by rank.
       </p>
     </Section>
   );

@@ -1,7 +1,9 @@
 // Several runs on the same axes, tables with intervals over seeds, and the published figures beside ours.
 import { ofRun } from "../design/colours";
 import { isDark } from "../design/theme";
-import { counted, fixed, NONE, short, whole, type Value } from "../format";
+import { differences, inWords, seedsInWords } from "../comparable";
+import { counted, fixed, NONE, short, stopped, whole, type Value } from "../format";
+import { Explain } from "../parts/Explain";
 import { Figure, Lead, Missing, Section, Waiting } from "../parts/Figure";
 import { Legend } from "../parts/Legend";
 import { Plot } from "../parts/Plot";
@@ -9,7 +11,7 @@ import { Ranges } from "../parts/Ranges";
 import { Scatter, type Dot } from "../parts/Scatter";
 import { spread } from "../intervals";
 import { smoothed } from "../smooth";
-import type { Group, Page, Published, Run } from "../schema";
+import { MEANINGS, type Group, type Page, type Published, type Run } from "../schema";
 import { chosen, comparison, isLive, runList, show, waiting } from "../state";
 
 /** Figures of a run, in the order of the table. */
@@ -25,6 +27,8 @@ const COLUMNS: readonly { name: string; title: string; digits: number }[] = [
   { name: "combination_entropy_bits", title: "K-set entropy", digits: 2 },
 ];
 
+const meaningOf = (name: string): string | undefined => (name in MEANINGS ? stopped(MEANINGS[name as keyof typeof MEANINGS].text) : undefined);
+
 export function Compare() {
   const page = comparison.value;
   const sound = (page?.runs ?? []).filter((run) => chosen.value.includes(run.id) && run.problem === null);
@@ -34,6 +38,7 @@ export function Compare() {
       <Lead eyebrow="Compare">{sentence(runs, page?.groups ?? [])}</Lead>
       <Chooser />
       {!runs.length && (waiting.value.has("compare") ? <Waiting what="Reading the runs …" /> : <Missing title="No run is chosen">{isLive.value ? "Choose some in the list of runs." : "Choose some above."}</Missing>)}
+      {runs.length > 1 && <Alike runs={runs} />}
       {runs.length > 0 && page && <Comparison page={page} runs={runs} />}
     </>
   );
@@ -45,14 +50,28 @@ function sentence(runs: readonly Run[], groups: readonly Group[]): string {
   const best = measured.reduce((a, b) => (b.final!.bits_per_byte! < a.final!.bits_per_byte! ? b : a));
   const group = groups.find((one) => one.run_ids.includes(best.id) && one.run_ids.length > 1);
   const interval = group?.figures["bits_per_byte"];
-  const seeds = interval?.low != null && interval.high != null ? ` Its ${group!.run_ids.length} seeds lie at ${fixed(interval.mean, 4)} ± ${fixed((interval.high - interval.low) / 2, 4)}.` : "";
-  const texts = new Set(measured.map((run) => run.data?.source ?? ""));
-  if (texts.size > 1) return `${counted(runs.length, "run")} on ${texts.size} different texts: their losses compare only within a text.`;
+  const seeds = interval?.low != null && interval.high != null ? ` Over its ${group!.run_ids.length} random seeds it has ${fixed(interval.mean, 4)} ± ${fixed((interval.high - interval.low) / 2, 4)}.` : "";
+  const differing = differences(measured);
+  if (differing.length) return `${counted(runs.length, "run")}, not ranked, because they differ in ${inWords(differing)}.`;
   if (group && interval?.mean != null && measured.every((run) => group.run_ids.includes(run.id))) {
     return `${counted(measured.length, "seed")} of ${group.name}: ${spread(interval, 4)} bits per byte, a validation perplexity of ${spread(group.figures["val_ppl"], 2)}.`;
   }
   if (runs.length === 1) return `One run, ${best.name}: ${fixed(best.final!.bits_per_byte, 4)} bits per byte.`;
   return `Of ${counted(runs.length, "run")}, ${best.name} compresses best: ${fixed(best.final!.bits_per_byte, 4)} bits per byte.${seeds}`;
+}
+
+/** What a ranking needs, and which of it these runs share. */
+function Alike({ runs }: { runs: readonly Run[] }) {
+  const found = differences(runs.filter((run) => run.final?.bits_per_byte != null));
+  if (!found.length) return <p class="note alike">Same text, same scale, same budget: their losses can be ranked. Whether a difference is more than chance, intervals over random seeds say.</p>;
+  const has = (what: string) => found.some((one) => one.what === what);
+  const advice = [
+    has("text") && "losses compare only within one text",
+    has("scale") && "a larger scale has more parameters and more steps",
+    has("budget") && "at an unequal budget, compare the curves below at the same number of tokens",
+    has("state") && "a run that has not finished has still to come down",
+  ];
+  return <p class="note alike" role="note"><b>Not ranked.</b> {stopped(advice.filter((text) => typeof text === "string").join("; "))}</p>;
 }
 
 /** All runs as chips: in or out. Colours follow the order of choice. */
@@ -82,6 +101,7 @@ function Comparison({ page, runs }: { page: Page; runs: readonly Run[] }) {
   const dark = isDark.value;
   const colour = (run: Run) => ofRun(chosen.value.indexOf(run.id), dark);
   const groups = page.groups.filter((group) => group.run_ids.some((id) => runs.some((run) => run.id === id)));
+  const differing = differences(runs);
   const presets = new Set(runs.map((run) => run.preset));
   const published = page.published.filter((one) => presets.has(one.preset));
   return (
@@ -99,13 +119,13 @@ function Comparison({ page, runs }: { page: Page; runs: readonly Run[] }) {
           </Figure>
         </div>
       </Section>
-      <Section title="Every run" note="* ppl_with_padding includes padding, as in v1 to v4 of the reports; it is not comparable with val_ppl. Measures of balance are means over the layers.">
+      <Section title="Every run" note="* ppl_with_padding includes padding, as in v1 to v4 of the reports; it is not comparable with val_ppl. Measures of balance are means over the layers, over the validation text of the last evaluation."><p class="explain-row note">Gini <Explain term="gini" /> crowding <Explain term="crowding" /> K-set entropy <Explain term="combination_entropy_bits" /></p>
         <RunTable runs={runs} colour={colour} />
       </Section>
       {groups.length > 0 && (
-        <Section title="Over seeds" note="Runs that are equal but for the random seed: mean and 95 % interval.">
+        <Section title="Over random seeds" note={`Runs that are equal but for the random seed: mean and 95 % interval.${differing.length ? ` Configurations that differ in ${inWords(differing)} are not ranked.` : ""}`}>
           <GroupTable groups={groups} runs={runs} />
-          <GroupRanges groups={groups} />
+          <GroupRanges groups={groups} isRanked={!differing.length} />
         </Section>
       )}
       <Sizes runs={runs} groups={groups} published={published} colour={colour} />
@@ -125,13 +145,14 @@ function RunTable({ runs, colour }: { runs: readonly Run[]; colour: (run: Run) =
     <div class="scroll">
       <table class="numbers">
         <thead>
-          <tr><th>run</th><th class="words-column">text</th><th>seed</th><th>parameters</th><th>trained</th><th>tokens</th>{COLUMNS.map((column) => <th key={column.name}>{column.title}</th>)}</tr>
+          <tr><th>run</th><th class="words-column">text</th><th>scale</th><th>seed</th><th>parameters</th><th>trained</th><th>tokens</th>{COLUMNS.map((column) => <th key={column.name} title={meaningOf(column.name)}>{column.title}</th>)}</tr>
         </thead>
         <tbody>
           {runs.map((run) => (
             <tr key={run.id}>
               <th scope="row"><i class="dot" style={{ background: colour(run) }} /><button type="button" class="link" onClick={() => show("overview", run.id)}>{run.name}</button></th>
               <td class="words-column" title={run.data?.source}>{run.data?.source.split("/").pop() ?? NONE}</td>
+              <td>{run.scale ?? "full"}</td>
               <td>{run.seed ?? NONE}</td>
               <td>{short(run.parameters?.total)}</td>
               <td>{short(run.parameters?.trainable)}</td>
@@ -154,12 +175,12 @@ function GroupTable({ groups, runs }: { groups: readonly Group[]; runs: readonly
   return (
     <div class="scroll">
       <table class="numbers">
-        <thead><tr><th>configuration</th><th>seeds</th>{COLUMNS.map((column) => <th key={column.name}>{column.title}</th>)}</tr></thead>
+        <thead><tr><th>configuration</th><th class="words-column">random seeds</th>{COLUMNS.map((column) => <th key={column.name} title={meaningOf(column.name)}>{column.title}</th>)}</tr></thead>
         <tbody>
           {groups.map((group) => (
             <tr key={group.id}>
               <th scope="row">{group.name}{isUneven(group, runs) && <small class="tag"> not equally far</small>}</th>
-              <td>{group.seeds.join(", ")}</td>
+              <td class="words-column">{seedsInWords(group.seeds)}</td>
               {COLUMNS.map((column) => <td key={column.name}>{spread(group.figures[column.name], column.digits)}</td>)}
             </tr>
           ))}
@@ -169,7 +190,7 @@ function GroupTable({ groups, runs }: { groups: readonly Group[]; runs: readonly
   );
 }
 
-function GroupRanges({ groups }: { groups: readonly Group[] }) {
+function GroupRanges({ groups, isRanked }: { groups: readonly Group[]; isRanked: boolean }) {
   const rows = groups.flatMap((group) => {
     const interval = group.figures["bits_per_byte"];
     if (interval?.mean == null) return [];
@@ -181,7 +202,7 @@ function GroupRanges({ groups }: { groups: readonly Group[] }) {
   const most = Math.max(...rows.map((row) => row.high));
   const room = (most - least) * 0.1 || most * 0.01;
   return (
-    <Figure title="Bits per byte, by configuration" reading="Intervals that do not overlap differ by more than the random seed explains.">
+    <Figure title="Bits per byte, by configuration" reading={isRanked ? "Intervals that do not overlap differ by more than the random seed explains." : "Not a ranking: see above what differs beside the configuration."}>
       <Ranges rows={rows} least={least - room} most={most + room} unit="bits" />
     </Figure>
   );
@@ -217,7 +238,7 @@ function Sizes(props: SizesProps) {
   const [val, padded] = [sizeDots("val_ppl", props), sizeDots("ppl_with_padding", props)];
   if (!val.length && !padded.length) return null;
   return (
-    <Section title="Perplexity against size" note="Total parameters, frozen ones included. Rings are published figures.">
+    <Section title="Perplexity against size" note="Total parameters, frozen ones included. Rings are published figures, of runs at full size and on other text: for orientation, not for ranking.">
       <div class="grid">
         {val.length > 0 && <Figure title="val_ppl against total parameters" reading="Tokens that carry meaning; lower is better."><Scatter title="val_ppl against total parameters" dots={val} xLabel="total parameters" yLabel="val_ppl" /></Figure>}
         {padded.length > 0 && <Figure title="ppl_with_padding against total parameters" reading="Padding included, as in v1 to v4 of the reports: another measure, on its own axis."><Scatter title="ppl_with_padding against total parameters" dots={padded} xLabel="total parameters" yLabel="ppl_with_padding, padding counted" /></Figure>}

@@ -3,11 +3,12 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { css, kind, sky } from "../design/colours";
 import { unpack } from "../data/packed";
 import { counted, figure, percent, whole } from "../format";
+import { guildName } from "../guildNames";
 import { Choice } from "../parts/Choice";
 import { Lead, Missing, Waiting } from "../parts/Figure";
 import { RampLegend } from "../parts/Legend";
 import { classesOf, cloudOf, colouringOf, leastUse, type ColourBy } from "../scatter/cloud";
-import { Sky } from "../scatter/Sky";
+import { Sky, type Named } from "../scatter/Sky";
 import { useOf, workAt } from "../scatter/work";
 import type { Galaxy, KeyMap, Run } from "../schema";
 import { isLive, isWaiting, need, stale } from "../state";
@@ -35,14 +36,17 @@ export function Galaxies({ run }: { run: Run }) {
 
 function Maps({ run, galaxies }: { run: Run; galaxies: readonly Galaxy[] }) {
   const [layer, setLayer] = useState(galaxies[0]!.layer);
-  const [method, setMethod] = useState<string>(galaxies[0]!.maps[0]?.method ?? "pca");
-  const [by, setBy] = useState<ColourBy>("usage");
+  const [chosenMethod, setMethod] = useState<string | null>(null);
+  const [chosenBy, setBy] = useState<ColourBy | null>(null);
   const [trails, setTrails] = useState(true);
   const [pinned, setPinned] = useState<number | null>(null);
   const [pointed, setPointed] = useState<number | null>(null);
   const galaxy = galaxies.find((one) => one.layer === layer) ?? galaxies[0]!;
+  const method = chosenMethod ?? clearest(galaxy)?.method ?? "pca";
   const map = galaxy.maps.find((one) => one.method === method) ?? galaxy.maps[0];
-  const play = usePlay(galaxy.steps.length);
+  const by = chosenBy ?? usualColours(galaxy);
+  const play = usePlay(galaxy.steps.length, run.id);
+  const names = useMemo(() => namesIn(run, galaxy, by), [run.guilds, galaxy, by]);
   const cloud = useMemo(() => (map ? cloudOf(galaxy, map) : null), [galaxy, map]);
   const colouring = useMemo(() => colouringOf(galaxy, by), [galaxy, by]);
   const neighbours = useMemo(() => neighboursIn(galaxy), [galaxy]);
@@ -52,6 +56,10 @@ function Maps({ run, galaxies }: { run: Run; galaxies: readonly Galaxy[] }) {
     setPinned(null);
     setPointed(null);
   }, [galaxy]);
+  // Names of guilds are known where guilds are: those of a live run are asked for when its map has them.
+  useEffect(() => {
+    if (galaxy.guild.length) need(run.id, "guilds");
+  }, [run.id, galaxy.guild.length > 0]);
   if (!map || !cloud) return <Missing title="No map of this layer">{galaxy.left_out.map((one) => `${one.name}: ${one.reason}`).join("; ")}</Missing>;
   const expert = pointed ?? pinned;
   const step = stepAt(galaxy, play.time);
@@ -64,19 +72,20 @@ function Maps({ run, galaxies }: { run: Run; galaxies: readonly Galaxy[] }) {
           <Sky
             label={`Map of ${galaxy.experts.length ? "" : "the "}${galaxy.num_experts} keys of layer ${galaxy.layer} at step ${step}, by ${METHOD_NAMES[map.method]}`}
             cloud={cloud} colouring={colouring} time={play.time} neighboursOf={neighbours}
-            withTrails={trails} expert={expert} onPoint={setPointed} onPin={setPinned}
+            withTrails={trails} expert={expert} names={names} onPoint={setPointed} onPin={setPinned}
           />
           <Player play={play} galaxy={galaxy} step={step} cloud={cloud.reborn} />
         </div>
         <div class="galaxy-side">
-          <Controls galaxy={galaxy} map={map} method={method} setMethod={setMethod} by={by} setBy={setBy} />
-          <Meaning galaxy={galaxy} by={by} />
+          <Controls galaxy={galaxy} map={map} setMethod={setMethod} by={by} setBy={setBy} />
+          <Meaning run={run} galaxy={galaxy} by={by} />
+          <Clarity galaxy={galaxy} map={map} setMethod={setMethod} />
           <label class="check">
             <input type="checkbox" checked={trails} onChange={(event) => setTrails(event.currentTarget.checked)} /> show where keys have come from
           </label>
           <FindExpert galaxy={galaxy} onFind={setPinned} />
           <ExpertCard run={run} galaxy={galaxy} expert={expert} frame={frame} neighbours={expert === null ? [] : neighbours(expert)} onChoose={setPinned} />
-          <p class="caption">{map.note}</p>
+          <p class="caption">{map.note}. {keptInWords(galaxy, map)}</p>
           {isLive.value && stale.value.has(`${run.id}/galaxies`) && (
             <button type="button" class="plain" onClick={() => need(run.id, "galaxies", true)}>
               {isWaiting(run.id, "galaxies") ? "Laying out …" : "New snapshots: lay out again"}
@@ -85,6 +94,54 @@ function Maps({ run, galaxies }: { run: Run; galaxies: readonly Galaxy[] }) {
         </div>
       </div>
     </>
+  );
+}
+
+/** The map that keeps most of what is near in the space of the keys; the first where that was not measured. */
+function clearest(galaxy: Galaxy): KeyMap | undefined {
+  return [...galaxy.maps].sort((a, b) => (b.kept ?? 0) - (a.kept ?? 0))[0];
+}
+
+/** Share of the experts that must have a class for their colours to be worth showing first. */
+const LEAST_KNOWN = 0.1;
+
+/** Colours at first: word classes where they are known, else guilds, else use. */
+function usualColours(galaxy: Galaxy): ColourBy {
+  const known = galaxy.word_class.filter((name) => name !== null).length;
+  if (known > LEAST_KNOWN * galaxy.num_experts) return "word_class";
+  return galaxy.guild.some((guild) => guild >= 0) ? "guild" : "usage";
+}
+
+const MOST_NAMES = 14;
+const MOST_FOR_NAMES = 2048;
+
+/** In the colours of guilds only where keys have them too. */
+function namesIn(run: Run, galaxy: Galaxy, by: ColourBy): Named[] {
+  const guilds = run.guilds?.find((one) => one.layer === galaxy.layer)?.guilds ?? [];
+  if (galaxy.num_experts > MOST_FOR_NAMES) return [];
+  return guilds.slice(0, MOST_NAMES).map((guild) => ({ text: guildName(guild), experts: guild.experts, colour: by === "guild" ? css(kind(guild.id)) : "#dce4f2" }));
+}
+
+const NEAREST = 5;
+
+function keptInWords(galaxy: Galaxy, map: KeyMap): string {
+  if (map.kept == null) return "";
+  const chance = Math.min(1, NEAREST / Math.max(1, galaxy.num_experts - 1));
+  return `Of a key's ${NEAREST} nearest keys, ${percent(map.kept)} are among its ${NEAREST} nearest on this map; by chance ${percent(chance)}.`;
+}
+
+const CLOUD = 0.2;
+
+/** A plane that holds little of the variance shows a cloud, whatever the keys do: said, with a better map beside it. */
+function Clarity({ galaxy, map, setMethod }: { galaxy: Galaxy; map: KeyMap; setMethod: (method: string) => void }) {
+  const best = clearest(galaxy);
+  if (map.explained == null || map.explained > CLOUD) return null;
+  const isBetter = best && best !== map && (best.kept ?? 0) > (map.kept ?? 0);
+  return (
+    <p class="clarity" role="note">
+      This plane holds {percent(map.explained)} of the variance: a cloud here does not mean that keys have no structure.{" "}
+      {isBetter && <button type="button" class="link" onClick={() => setMethod(best.method)}>Show {METHOD_NAMES[best.method]}</button>}
+    </p>
   );
 }
 
@@ -101,8 +158,8 @@ function sentence(run: Run, galaxy: Galaxy, frame: number): string {
   const when = `at step ${whole(galaxy.steps[frame])}`;
   const shown = galaxy.experts.length ? ` Shown is a sample of the pool's ${whole(galaxy.pool)} experts.` : "";
   if (total === 0) return `${where} ${when}: ${counted(galaxy.num_experts, "key")} spread at random, none of them used yet.${shown}`;
-  const rest = idle ? `, ${counted(idle, "expert")} ${idle === 1 ? "is" : "are"} idle` : "";
-  return `${where} ${when}: half of the work is done by ${whole(half)} of ${whole(galaxy.num_experts)} experts${rest}.${shown}${run.status === "running" ? " Training goes on." : ""}`;
+  const rest = idle ? `, ${counted(idle, "expert")} ${idle === 1 ? "has" : "have"} hardly any` : "";
+  return `${where} ${when}: half of the use falls on ${whole(half)} of ${whole(galaxy.num_experts)} experts${rest}.${shown}${run.status === "running" ? " Training goes on." : ""}`;
 }
 
 function stepAt(galaxy: Galaxy, time: number): number {
@@ -120,13 +177,27 @@ interface Play {
   toggle: () => void;
 }
 
+/** Runs whose training has been played by itself: once each. */
+const played = new Set<string>();
+
+/** Whether training plays by itself when the map is opened. */
+function isFirstTime(id: string, last: number): boolean {
+  const isFirst = last > 0 && !played.has(id) && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+  played.add(id);
+  return isFirst;
+}
+
 /** Time in frames, and the clock that moves it. Space plays, arrow keys step, wherever the focus is not in a field. */
-function usePlay(numFrames: number): Play {
+function usePlay(numFrames: number, id: string): Play {
   const last = numFrames - 1;
-  const [time, setTime] = useState(last);
-  const [isPlaying, setPlaying] = useState(false);
+  const [isPlaying, setPlaying] = useState(() => isFirstTime(id, last));
+  const [time, setTime] = useState(isPlaying ? 0 : last);
   const now = useRef(time);
   now.current = time;
+  const jump = (to: number) => {
+    setPlaying(false);
+    setTime(to);
+  };
   const toggle = () => {
     if (!isPlaying && now.current >= last) setTime(0);
     setPlaying(!isPlaying && last > 0);
@@ -136,7 +207,7 @@ function usePlay(numFrames: number): Play {
     if (!isPlaying) return undefined;
     let before = performance.now();
     let request = requestAnimationFrame(function tick(at: number) {
-      const next = Math.min(last, now.current + ((at - before) / 1000) * (last / SECONDS_OF_PLAY));
+      const next = Math.min(last, now.current + (Math.max(0, at - before) / 1000) * (last / SECONDS_OF_PLAY));
       before = at;
       setTime(next);
       if (next >= last) setPlaying(false);
@@ -147,19 +218,21 @@ function usePlay(numFrames: number): Play {
   useEffect(() => {
     const keys = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea, button, summary")) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea")) return;
       const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      // Space presses a button that has the focus.
+      if (event.key === " " && target.closest("button, summary")) return;
       if (event.key === " ") toggle();
-      else if (move !== undefined) setTime(Math.min(last, Math.max(0, Math.round(now.current) + move)));
-      else if (event.key === "Home") setTime(0);
-      else if (event.key === "End") setTime(last);
+      else if (move !== undefined) jump(Math.min(last, Math.max(0, Math.round(now.current) + move)));
+      else if (event.key === "Home") jump(0);
+      else if (event.key === "End") jump(last);
       else return;
       event.preventDefault();
     };
     addEventListener("keydown", keys);
     return () => removeEventListener("keydown", keys);
   });
-  return { time, isPlaying, last, setTime, toggle };
+  return { time, isPlaying, last, setTime: jump, toggle };
 }
 
 function Player({ play, galaxy, step, cloud: reborn }: { play: Play; galaxy: Galaxy; step: number; cloud: Uint8Array }) {
@@ -220,7 +293,6 @@ function Way({ galaxy }: { galaxy: Galaxy }) {
 interface ControlsProps {
   galaxy: Galaxy;
   map: KeyMap;
-  method: string;
   setMethod: (method: string) => void;
   by: ColourBy;
   setBy: (by: ColourBy) => void;
@@ -242,7 +314,7 @@ function Controls({ galaxy, map, setMethod, by, setBy }: ControlsProps) {
           { value: "usage", text: "use" },
           { value: "age", text: "age" },
           { value: "guild", text: "guild", disabled: !hasKinds, hint: hasKinds ? undefined : "guilds are not known for this run" },
-          { value: "word_class", text: "word class", disabled: !galaxy.word_class.some((name) => name !== null), hint: "The most distinctive word class of the expert" },
+          { value: "word_class", text: "word class", disabled: !galaxy.word_class.some((name) => name !== null), hint: "The class of at least half of the words that its card lists" },
         ]}
         value={by}
         onChange={setBy}
@@ -252,14 +324,15 @@ function Controls({ galaxy, map, setMethod, by, setBy }: ControlsProps) {
 }
 
 /** What the colours mean now. */
-function Meaning({ galaxy, by }: { galaxy: Galaxy; by: ColourBy }) {
+function Meaning({ run, galaxy, by }: { run: Run; galaxy: Galaxy; by: ColourBy }) {
+  const guilds = run.guilds?.find((one) => one.layer === galaxy.layer)?.guilds ?? [];
   if (by === "usage") return <RampLegend ramp={sky} low={`≤ ${figure(useOf(galaxy, leastUse(galaxy)))}`} high={`${figure(galaxy.usage_most)} choices a step`} label="use" />;
   if (by === "age") return <RampLegend ramp={sky} low="newborn" high={`${whole(galaxy.steps[galaxy.steps.length - 1])} steps old`} label="age" />;
   const counts = new Map<string, { number: number; index: number }>();
   const classes = classesOf(galaxy);
   for (let i = 0; i < galaxy.num_experts; i++) {
     const index = by === "guild" ? (galaxy.guild[i] ?? -1) : classes.indexOf(galaxy.word_class[i] ?? "");
-    const name = index < 0 ? "none" : by === "guild" ? `guild ${index}` : classes[index]!;
+    const name = index < 0 ? (by === "guild" ? "alone" : "mixed or unknown") : by === "guild" ? (guilds[index] ? guildName(guilds[index]) : `guild ${index}`) : classes[index]!;
     counts.set(name, { index, number: (counts.get(name)?.number ?? 0) + 1 });
   }
   const entries = [...counts].sort((a, b) => (a[1].index < 0 ? 1 : b[1].index < 0 ? -1 : b[1].number - a[1].number)).slice(0, 12);
@@ -281,6 +354,7 @@ function placeOf(galaxy: Galaxy, number: number): number {
 
 /** In a sample, the nearest expert that is shown. */
 function FindExpert({ galaxy, onFind }: { galaxy: Galaxy; onFind: (expert: number | null) => void }) {
+  const [missing, setMissing] = useState<string | null>(null);
   const last = (galaxy.pool ?? galaxy.num_experts) - 1;
   return (
     <label class="find">
@@ -290,9 +364,13 @@ function FindExpert({ galaxy, onFind }: { galaxy: Galaxy; onFind: (expert: numbe
         onInput={(event) => {
           const text = event.currentTarget.value;
           const value = Number(text);
-          onFind(text !== "" && Number.isInteger(value) && value >= 0 && value <= last ? placeOf(galaxy, value) : null);
+          const isThere = text !== "" && Number.isInteger(value) && value >= 0 && value <= last;
+          setMissing(text === "" || isThere ? null : text);
+          onFind(isThere ? placeOf(galaxy, value) : null);
         }}
+        aria-invalid={missing !== null}
       />
+      <small class="no-such" role="status">{missing === null ? "" : `No such expert: ${missing}. They are 0 to ${whole(last)}.`}</small>
     </label>
   );
 }

@@ -2,9 +2,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { css, kind, viridis } from "../design/colours";
 import { unpack } from "../data/packed";
-import { counted, figure, fixed, listed, percent, stopped, visible, whole } from "../format";
+import { guildName } from "../guildNames";
+import { capital, counted, figure, fixed, listed, percent, stopped, visible, whole } from "../format";
 import { layerName } from "../layers";
 import { Select } from "../parts/Choice";
+import { Explain } from "../parts/Explain";
 import { Figure, Lead, Missing, Section, Waiting } from "../parts/Figure";
 import { Ranges } from "../parts/Ranges";
 import { useCanvas } from "../parts/useCanvas";
@@ -36,7 +38,7 @@ export function Guilds({ run }: { run: Run }) {
       <Section title="Who works with whom" note={stopped(current.method)}>
         <Select label="Layer" options={all.map((one) => ({ value: String(one.layer), text: layerName(run, one.layer) }))} value={String(current.layer)} onChange={(value) => setLayer(Number(value))} />
         <p class="reading">
-          {counted(current.guilds.length, "guild")} in {counted(current.num_tokens, "token")}; modularity {fixed(current.modularity, 3)} (0: pairs as chance would have them; towards 1: closed circles).
+          {counted(current.guilds.length, "guild")} in {counted(current.num_tokens, "token")}; modularity {fixed(current.modularity, 3)} <Explain term="modularity" />
         </p>
         <div class="guild-page">
           {current.pair_matrix && <Pairs guilds={current} />}
@@ -81,6 +83,7 @@ function Tests({ run, all }: { run: Run; all: readonly LayerGuilds[] }) {
   return (
     <div class="grid">
       <div class="figure wide">
+        <p class="note explain-row">NMI <Explain term="nmi" more="Read it against its baselines: with many groups, chance alone gives more than 0." /></p>
         <ul class="legend">
           <li><i class="round accent" />measured, with its 95 % interval</li>
           <li><i class="base" />labels shuffled</li>
@@ -102,7 +105,7 @@ function One({ guild }: { guild: Guild }) {
   const classes = Object.entries(guild.classes).sort((a, b) => b[1] - a[1]).slice(0, 5);
   return (
     <li class="guild">
-      <h3><i class="dot" style={{ background: colour }} />Guild {guild.id} <small>{percent(guild.share, guild.share < 0.1 ? 1 : 0)} of the work</small></h3>
+      <h3><i class="dot" style={{ background: colour }} />{capital(guildName(guild))} <small>guild {guild.id}, {percent(guild.share, guild.share < 0.1 ? 1 : 0)} of the work</small></h3>
       <div class="share"><i style={{ width: `${100 * guild.share}%`, background: colour }} /></div>
       <p class="guild-words">{guild.words.map((use) => <span key={use.word} title={`${whole(use.count)} tokens, × ${figure(use.lift)}`}>{visible(use.word)}</span>)}</p>
       {classes.length > 0 && (

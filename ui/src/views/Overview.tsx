@@ -28,7 +28,7 @@ export function Overview({ run }: { run: Run }) {
   const [axis, setAxis] = useState<Axis>("step");
   return (
     <>
-      <Lead eyebrow={<Eyebrow run={run} />}>
+      <Lead eyebrow={<Eyebrow run={run} />} note={run.judged}>
         {summary(run)} <span class="quiet">{capital(run.verdict)}</span>
       </Lead>
       <Figures run={run} />
@@ -56,10 +56,15 @@ function summary(run: Run): string {
     run.feed_forward === "some" || run.feed_forward === "moe"
       ? `${counted(run.num_layers, "layer")} of ${whole(run.num_experts)} experts, ${run.top_k} per token`
       : `${counted(run.num_layers, "layer")}, ${run.feed_forward === "none" ? "no feed-forward block" : `${(run.feed_forward ?? "").replace("_", " ")} feed-forward`}`;
-  const final = run.final;
-  if (!final) return `${block}; nothing has been measured yet.`;
-  const reached = final.val_ppl == null ? "" : ` reached a validation perplexity of ${fixed(final.val_ppl, final.val_ppl < 100 ? 2 : 1)}`;
-  return `${block},${reached || " trained"} after ${short(final.tokens)} tokens.`;
+  const { evaluation, train } = run.curves;
+  const last = evaluation.step.length - 1;
+  const perplexity = evaluation.val_ppl[last];
+  const step = lastOf(train.step);
+  if (perplexity != null) {
+    const goesOn = run.status === "running" && step != null && step > evaluation.step[last]! ? ` Training goes on, at step ${whole(step)}.` : "";
+    return `${block}, reached a validation perplexity of ${fixed(perplexity, perplexity < 100 ? 2 : 1)} after ${short(evaluation.tokens[last])} training tokens.${goesOn}`;
+  }
+  return step == null ? `${block}; no step has been trained yet.` : `${block}, trained on ${short(lastOf(train.tokens))} tokens so far and not evaluated yet.`;
 }
 
 function Stat({ name, value, unit, hint }: { name: string; value: string; unit?: string; hint?: string }) {
@@ -76,14 +81,16 @@ function Stat({ name, value, unit, hint }: { name: string; value: string; unit?:
 
 function Figures({ run }: { run: Run }) {
   const { final, parameters, data } = run;
-  const pace = final?.tokens_per_second ?? lastOf(run.curves.timing.tokens_per_second);
+  const measured = lastOf(run.curves.evaluation.val_tokens);
+  const over = measured == null ? "" : `, over ${whole(measured)} tokens of it`;
+  const pace = final?.tokens_per_second;
   return (
     <section class="figures" aria-label="Figures">
       <dl class="stats">
-        <Stat name="val_ppl" value={fixed(final?.val_ppl, 2)} hint="Perplexity of validation text, tokens that carry meaning only" />
+        <Stat name="val_ppl" value={fixed(final?.val_ppl, 2)} hint={`Perplexity of validation text${over}; tokens that carry meaning only`} />
         <Stat name="bits per byte" value={fixed(final?.bits_per_byte, 4)} hint="The only figure that compares across tokenizers" />
-        <Stat name="val_loss" value={fixed(final?.val_loss, 4)} unit="nats" />
-        <Stat name="speed" value={whole(pace)} unit="tokens/s" />
+        <Stat name="val_loss" value={fixed(final?.val_loss, 4)} unit="nats" hint={`Loss on validation text${over}`} />
+        <Stat name="speed" value={whole(pace)} unit="tokens/s" hint="Median of the last 50 steps" />
         <Stat
           name="steps"
           value={whole(final?.step ?? lastOf(run.curves.train.step))}

@@ -59,6 +59,23 @@ function sentence(trace: Trace): string {
   return `${counted(trace.tokens.length, "token")} called on ${listed(parts)}.`;
 }
 
+/** Three layers beside each other; on a phone, where they would stand below each other, one. */
+const columnsFor = (trace: Trace): number[] => (matchMedia("(max-width: 760px)").matches ? threeOf(trace.layers).slice(0, 1) : threeOf(trace.layers));
+
+/** Arrow keys walk through the text, wherever the focus is not in a field. */
+function useWalk(trace: Trace, setToken: (change: (old: number | null) => number | null) => void): void {
+  useEffect(() => {
+    const walk = (event: KeyboardEvent) => {
+      const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (move === undefined || event.ctrlKey || event.metaKey || event.altKey || (event.target as HTMLElement).closest("input, select, textarea")) return;
+      event.preventDefault();
+      setToken((old) => (old === null ? 0 : Math.min(trace.tokens.length - 1, Math.max(0, old + move))));
+    };
+    addEventListener("keydown", walk);
+    return () => removeEventListener("keydown", walk);
+  }, [trace]);
+}
+
 interface ReadingProps {
   run: Run;
   trace: Trace;
@@ -68,16 +85,18 @@ interface ReadingProps {
 }
 
 function Reading({ run, trace, all, index, onChoose }: ReadingProps) {
-  const [columns, setColumns] = useState<readonly number[]>(() => threeOf(trace.layers));
+  const [columns, setColumns] = useState<readonly number[]>(() => columnsFor(trace));
   const [token, setToken] = useState<number | null>(trace.num_prompt_tokens);
   const [picked, setPicked] = useState<Picked | null>(null);
-  const [by, setBy] = useState<ColourTokensBy>("experts");
+  const [chosenBy, setBy] = useState<ColourTokensBy | null>(null);
   useEffect(() => setToken(Math.min(trace.num_prompt_tokens, trace.tokens.length - 1)), [trace]);
   useEffect(() => {
-    setColumns(threeOf(trace.layers));
+    setColumns(columnsFor(trace));
     setPicked(null);
   }, [run.id, trace.layers.join()]);
   const hasGuilds = (run.guilds ?? []).some((layer) => layer.guilds.length > 0);
+  const by = chosenBy ?? (hasGuilds ? "guild" : "experts");
+  useWalk(trace, setToken);
   return (
     <>
       <div class="toolbar">
@@ -90,8 +109,8 @@ function Reading({ run, trace, all, index, onChoose }: ReadingProps) {
         <Choice
           label="Colour by"
           options={[
-            { value: "experts", text: "experts", hint: "A strip under each token: its experts, as wide as their gates" },
-            { value: "guild", text: "guild", disabled: !hasGuilds, hint: "The guild of the strongest expert" },
+            { value: "guild", text: "guild", disabled: !hasGuilds, hint: hasGuilds ? "The guild of the strongest expert; the seven largest have colours" : "guilds are not known for this run" },
+            { value: "experts", text: "experts", hint: "A strip under each token: its experts, as wide as their gates, in the colours of their guilds" },
             { value: "certainty", text: "certainty", hint: "The strongest gate, from even to alone" },
             { value: "word_class", text: "word class", disabled: !trace.word_class.some((name) => name !== null) },
           ]}

@@ -1,5 +1,5 @@
 // What traces ask: the guild of an expert, whether a token was read by what is picked, the colours of a token.
-import { css, kind, sky, type Rgb } from "../design/colours";
+import { css, kind, parse, sky, type Rgb } from "../design/colours";
 import type { LayerGuilds, Run, Trace } from "../schema";
 
 export type ColourTokensBy = "experts" | "guild" | "certainty" | "word_class";
@@ -39,19 +39,31 @@ export function isRead(trace: Trace, token: number, picked: Picked, table: reado
   return picked.kind === "expert" ? read.includes(picked.id) : read.some((expert) => table[expert] === picked.id);
 }
 
-/** Experts have no order, so neighbours in number get colours that are far apart: steps of the golden angle, two lightnesses. */
-export function expertColour(expert: number): string {
-  const hue = (expert * 137.508) % 360;
-  return `oklch(${expert % 2 ? 0.66 : 0.76} 0.13 ${hue.toFixed(1)})`;
+/** Colours that an eye can hold apart; all others are grey. */
+export const MOST_COLOURS = 7;
+const OTHERS = css(parse("#8A93A6"));
+
+/** The colour of an expert in a text: that of its guild, or, where guilds are not known, its own if it is among the most asked. */
+export type Palette = (expert: number) => string;
+
+export function paletteOf(trace: Trace, layer: number, table: readonly number[]): Palette {
+  const hasGuilds = table.some((guild) => guild >= 0);
+  const asked = hasGuilds ? [] : mostAsked(trace, layer).slice(0, MOST_COLOURS).map(([expert]) => expert);
+  return (expert) => {
+    const place = hasGuilds ? (table[expert] ?? -1) : asked.indexOf(expert);
+    return place >= 0 && place < MOST_COLOURS ? css(kind(place)) : OTHERS;
+  };
 }
 
-export const expertOrGuildColour = (expert: number, table: readonly number[]): string => {
-  const guild = table[expert] ?? -1;
-  return guild >= 0 ? css(kind(guild)) : expertColour(expert);
-};
+/** Experts of a text with the number of tokens that selected each, the most asked first. */
+export function mostAsked(trace: Trace, layer: number): [number, number][] {
+  const counts = new Map<number, number>();
+  for (let i = 0; i < trace.tokens.length; i++) for (const expert of experts(trace, layer, i)) counts.set(expert, (counts.get(expert) ?? 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+}
 
 /** The strip under a token: its experts side by side, as wide as their gates. */
-export function strip(trace: Trace, layer: number, token: number): string {
+export function strip(trace: Trace, layer: number, token: number, palette: Palette): string {
   const read = experts(trace, layer, token);
   const weights = gates(trace, layer, token);
   const total = weights.reduce((a, b) => a + b, 0) || 1;
@@ -59,14 +71,17 @@ export function strip(trace: Trace, layer: number, token: number): string {
   const stops = read.map((expert, i) => {
     const from = at;
     at += (100 * (weights[i] ?? 0)) / total;
-    return `${expertColour(expert)} ${from.toFixed(1)}% ${at.toFixed(1)}%`;
+    return `${palette(expert)} ${from.toFixed(1)}% ${at.toFixed(1)}%`;
   });
   return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
 /** The tint of a whole token, for the other ways of colouring. */
 export function tint(trace: Trace, layer: number, token: number, by: ColourTokensBy, table: readonly number[], classes: readonly string[]): Rgb | null {
-  if (by === "guild") return kind(table[experts(trace, layer, token)[0] ?? -1] ?? -1);
+  if (by === "guild") {
+    const guild = table[experts(trace, layer, token)[0] ?? -1] ?? -1;
+    return kind(guild < MOST_COLOURS ? guild : -1);
+  }
   if (by === "word_class") return kind(classes.indexOf(trace.word_class[token] ?? ""));
   if (by === "certainty") {
     const weights = gates(trace, layer, token);

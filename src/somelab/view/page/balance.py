@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from somelab.config import Config
 from somelab.config.model import READS_AHEAD
 from somelab.core.collapse import DEAD_SHARE, FUSED_CROWDING, UNIFORM_GATES, Finding, findings
+from somelab.core.meanings import MEANINGS, in_evaluation, in_training, over_usage, over_validation
 from somelab.view.page.curves import Journal, evaluations, of_kind
 from somelab.view.page.packing import number
 from somelab.view.page.tail import Record
@@ -25,66 +26,34 @@ KINDS = {
 """The failures of core/collapse.py in words that fit several layers at once."""
 
 
-def measure_info(config: Config) -> list[MeasureInfo]:
-    """Every measure with its bounds in this run, in the order in which a page shows them."""
+SHOWN = tuple(name for name, meaning in MEANINGS.items() if meaning.basis != "study")
+"""In the order in which a page shows them."""
+
+
+def measure_info(config: Config, num_tokens: int | None = None) -> list[MeasureInfo]:
+    """Every measure with its bounds in this run, and over what it was counted. `num_tokens`: of validation
+    text, in the last evaluation."""
     experts, top_k = config.experts.num_experts, config.experts.top_k
-    bits, nats = math.log2(experts), math.log(top_k)
-    rows: tuple[tuple[str, str, str, str, float | None, float | None], ...] = (
-        ("gini", "Gini of usage", "", "0: all experts are used equally; near 1: one has all usage", 0, 1),
-        ("gini_mass", "Gini of gate mass", "", "the same, by gate mass", 0, 1),
-        (
-            "entropy_bits",
-            "Entropy of usage",
-            "bits",
-            "spread of usage over the experts; at most log2 E",
-            0,
-            bits,
-        ),
-        ("entropy_bits_mass", "Entropy of gate mass", "bits", "the same, by gate mass", 0, bits),
-        (
-            "effective_experts",
-            "Effective experts",
-            "",
-            "how many equally used experts would have this entropy",
-            1,
-            experts,
-        ),
-        ("coverage", "Coverage", "experts", "experts with any use", 0, experts),
-        ("dead_share", "Dead share", "", "share of the experts that were never selected", 0, 1),
-        ("respawns", "Respawns", "", "keys reborn so far", 0, None),
-        (
-            "gate_entropy",
-            "Gate entropy",
-            "nats",
-            "how evenly a token's gates weight its K experts; at most ln K",
-            0,
-            nats,
-        ),
-        (
-            "crowding",
-            "Crowding",
-            "",
-            "mean cosine of each key to its K-1 nearest; near 1 they have fused",
-            None,
-            1,
-        ),
-        (
-            "combination_entropy_bits",
-            "Combination entropy",
-            "bits",
-            "spread over the distinct sets of K experts in use",
-            0,
-            None,
-        ),
-        ("num_combinations", "Combinations", "sets", "distinct sets of K experts in use", 0, None),
-        ("drift", "Drift", "per step", "mean distance that a key moves in a step", 0, None),
-        ("drift_max", "Largest drift", "per step", "distance of the key that moves most", 0, None),
-        ("key_norm_min", "Shortest key", "", "length of the shortest key", 0, None),
-        ("key_norm_mean", "Mean key length", "", "mean length of the keys", 0, None),
-    )
+    most: dict[str, float] = {
+        **dict.fromkeys(("gini", "gini_mass", "dead_share", "crowding"), 1),
+        **dict.fromkeys(("entropy_bits", "entropy_bits_mass"), math.log2(experts)),
+        **dict.fromkeys(("effective_experts", "coverage"), experts),
+        "gate_entropy": math.log(top_k),
+    }
+    least: dict[str, float | None] = {"crowding": None, "effective_experts": 1}
+    gravity = config.gravity
     return [
-        MeasureInfo(name=name, title=title, unit=unit, help=text, least=least, most=most)
-        for name, title, unit, text, least, most in rows
+        MeasureInfo(
+            name=name,
+            title=MEANINGS[name].title,
+            unit=MEANINGS[name].unit,
+            help=MEANINGS[name].text,
+            least=least.get(name, 0),
+            most=most.get(name),
+            training=in_training(name, ema_decay=gravity.ema_decay, cumulative=gravity.usage == "cumulative"),
+            evaluation=in_evaluation(name, num_tokens),
+        )
+        for name in SHOWN
     ]
 
 
@@ -139,23 +108,51 @@ def _series(times: Sequence[tuple[int, Sequence[Mapping[str, Any]]]]) -> Series:
     return Series(steps=[step for step, _ in times], measures=measures)
 
 
-def failures(config: Config, metrics: Journal, layers: Sequence[Record]) -> list[Finding]:
-    """The failures of a run by its last evaluation, or by its last training record if it has none."""
+class Judged(NamedTuple):
+    """The record that a run is judged by."""
+
+    layers: Sequence[Mapping[str, Any]]
+    over: str
+    sentence: str
+    num_tokens: int | None
+    """How many were routed; None: unknown."""
+
+
+def judged(config: Config, metrics: Journal, layers: Sequence[Record]) -> Judged | None:
+    """The last evaluation, or the last training record where there is none; None before either."""
     measured = [record for record in evaluations(metrics) if record.get("layers")]
-    trained = of_kind(metrics, "train")
     if measured:
-        latest, num_tokens = measured[-1]["layers"], measured[-1].get("num_tokens")
-    else:
-        latest, num_tokens = layers[-1]["layers"] if layers else [], (trained or [{}])[-1].get("tokens")
+        last = measured[-1]
+        over = over_validation(last.get("num_tokens"))
+        kind = "final evaluation" if last.get("kind") == "final" else "evaluation"
+        sentence = f"Judged by the {kind} at step {last['step']:,}: {over}."
+        return Judged(last["layers"], over, sentence, last.get("num_tokens"))
+    if not layers:
+        return None
+    gravity = config.gravity
+    over = over_usage(ema_decay=gravity.ema_decay, cumulative=gravity.usage == "cumulative")
+    sentence = f"Not evaluated yet; judged by training at step {layers[-1]['step']:,}: usage is {over}."
+    trained = of_kind(metrics, "train")
+    return Judged(
+        layers[-1]["layers"], "training so far", sentence, trained[-1].get("tokens") if trained else None
+    )
+
+
+def failures(config: Config, by: Judged | None) -> list[Finding]:
+    """The failures of a run by the record that it is judged by."""
+    if by is None:
+        return []
     experts, top_k = config.experts.num_experts, config.experts.top_k
-    routed = num_tokens if isinstance(num_tokens, int) else None
     clean = [
-        {name: value for name, raw in layer.items() if (value := number(raw)) is not None} for layer in latest
+        {name: value for name, raw in layer.items() if (value := number(raw)) is not None}
+        for layer in by.layers
     ]
     return [
         found
         for i, layer in enumerate(clean)
-        for found in findings(i, layer, num_experts=experts, top_k=top_k, num_tokens=routed)
+        for found in findings(
+            i, layer, num_experts=experts, top_k=top_k, num_tokens=by.num_tokens, over=by.over
+        )
     ]
 
 
@@ -167,7 +164,7 @@ def verdict(config: Config, found: Sequence[Finding], *, measured: bool) -> str:
     if config.model.feed_forward != "some":
         return f"A baseline: its feed-forward block is {config.model.feed_forward}, and no keys move."
     if not measured:
-        return "Nothing has been measured yet."
+        return "No layer has been measured yet."
     if not found:
         return "Healthy: no layer has passed a threshold of collapse."
     by_kind: dict[str, list[int]] = {}

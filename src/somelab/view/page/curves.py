@@ -13,9 +13,9 @@ from somelab.view.schema.page import Curves, EvaluationCurve, Final, TimingCurve
 
 MOST_POINTS = 1500
 RECENT_STEPS = 50
+"""Steps over which the last training loss is averaged."""
 USUAL_STEPS = 500
 """The last steps, of which the median speed is shown: a pause of the machine does not count."""
-"""Steps over which the last training loss and speed are averaged."""
 
 Journal = Metrics | Sequence[Record]
 """Records as they were written, or in the compact form in which a whole journal is held."""
@@ -23,7 +23,7 @@ Journal = Metrics | Sequence[Record]
 NO_CURVES = Curves(
     train=TrainCurve(thinned=1, step=[], tokens=[], loss=[], learning_rate=[], grad_norm=[]),
     evaluation=EvaluationCurve(
-        step=[], tokens=[], val_loss=[], val_ppl=[], bits_per_byte=[], ppl_with_padding=[]
+        step=[], tokens=[], val_tokens=[], val_loss=[], val_ppl=[], bits_per_byte=[], ppl_with_padding=[]
     ),
     timing=TimingCurve(thinned=1, step=[], tokens_per_second=[]),
 )
@@ -114,7 +114,9 @@ def _evaluation(records: Sequence[Record]) -> EvaluationCurve:
         [record["step"] for record in records],
         [int(record.get("tokens") or 0) for record in records],
     )
-    return EvaluationCurve(step=steps, tokens=tokens, **measured)
+    read_over = (number(record.get("num_tokens")) for record in records)
+    counted = [None if value is None else int(value) for value in read_over]
+    return EvaluationCurve(step=steps, tokens=tokens, val_tokens=counted, **measured)
 
 
 def _timing(records: Sequence[Record]) -> TimingCurve:
@@ -135,6 +137,7 @@ def _speed(records: Sequence[Record]) -> float | None:
 
 
 def _usual_speed(records: Sequence[Record]) -> float | None:
+    """The median over steps: evaluations and a busy machine make dips, and the last step may be one."""
     speeds = [speed for record in records if (speed := _speed([record])) is not None]
     return median(speeds) if speeds else None
 

@@ -3,7 +3,7 @@ alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -13,9 +13,17 @@ from numpy.typing import NDArray
 from somelab.analysis.coactivation import similarity
 from somelab.analysis.distinctive import Use
 from somelab.analysis.drift import way_covered
-from somelab.analysis.guilds import METHOD, MOST_EXPERTS, LayerStudy, role_note, study_layer
+from somelab.analysis.guilds import METHOD, MOST_EXPERTS, LayerStudy, classes_of_words, role_note, study_layer
 from somelab.analysis.information import PERMUTATIONS, Information
-from somelab.analysis.maps import METHODS, KeyPlaces, MapError, available, key_map, nearest_keys
+from somelab.analysis.maps import (
+    METHODS,
+    KeyPlaces,
+    MapError,
+    available,
+    kept_neighbours,
+    key_map,
+    nearest_keys,
+)
 from somelab.analysis.reading import Reading, read_validation
 from somelab.analysis.snapshots import LayerHistory, read_history
 from somelab.analysis.traces import TextTrace, sample_traces, validation_traces
@@ -154,11 +162,12 @@ def galaxies_of(
     history = read_history(folder)
     names = layer_names(len(history))
     by_layer = {layer.layer: layer for layer in studied.layers} if studied else {}
+    class_of = classes_of_words(studied.reading) if studied and studied.reading else {}
     galaxies: list[Galaxy] = []
     for layer, past in enumerate(history):
         if progress is not None:
             progress(f"maps of layer {layer}")
-        galaxies.append(_galaxy(layer, names[layer], past, methods, by_layer.get(layer), seed))
+        galaxies.append(_galaxy(layer, names[layer], past, methods, by_layer.get(layer), class_of, seed))
     return galaxies
 
 
@@ -168,6 +177,7 @@ def _galaxy(
     history: LayerHistory,
     methods: Sequence[str],
     found: LayerStudy | None,
+    class_of: Mapping[str, str],
     seed: int,
 ) -> Galaxy:
     maps, reasons = _maps(history.keys_FED, methods, seed)
@@ -190,7 +200,7 @@ def _galaxy(
         guild=found.guild_E.tolist() if found else [],
         word_class=found.expert_class if found else [],
         neighbours=packed(nearest_keys(history.keys_FED[-1], NEIGHBOURS).astype(np.uint16)),
-        words=[_words(uses) for uses in found.expert_words] if found else [],
+        words=[_words(uses, class_of) for uses in found.expert_words] if found else [],
         way=[number(share) or 0.0 for share in way_covered(history)],
     )
 
@@ -200,13 +210,13 @@ def _maps(keys_FED: NDArray[Any], methods: Sequence[str], seed: int) -> tuple[li
     maps: list[KeyMap] = []
     for method in usable:
         try:
-            maps.append(_key_map(key_map(keys_FED, method, seed=seed)))
+            maps.append(_key_map(key_map(keys_FED, method, seed=seed), keys_FED[-1]))
         except MapError as error:
             reasons[method] = str(error)
     return maps, reasons
 
 
-def _key_map(places: KeyPlaces) -> KeyMap:
+def _key_map(places: KeyPlaces, keys_ED: NDArray[Any]) -> KeyMap:
     """Places relative to their centre, in 65,535 steps."""
     place_FE2 = places.place_FE2.astype(np.float64)
     flat = place_FE2.reshape(-1, 2)
@@ -214,7 +224,15 @@ def _key_map(places: KeyPlaces) -> KeyMap:
     centred = place_FE2 - middle
     scale = float(np.abs(centred).max()) / 32767 or 1.0
     xy = np.rint(centred / scale).astype(np.int16)
-    return KeyMap(method=cast(Any, places.method), xy=packed(xy), scale=scale, note=places.note)
+    kept = kept_neighbours(keys_ED, place_FE2[-1])
+    return KeyMap(
+        method=cast(Any, places.method),
+        xy=packed(xy),
+        scale=scale,
+        note=places.note,
+        explained=None if places.explained is None else round(places.explained, 4),
+        kept=round(kept, 4),
+    )
 
 
 def guilds_of(studied: Studied) -> list[LayerGuilds]:
@@ -225,14 +243,17 @@ def guilds_of(studied: Studied) -> list[LayerGuilds]:
     reading = studied.reading
     labelled = sum(name is not None for name in reading.classes) / max(1, reading.num_tokens)
     note = f"{reading.labels_note}; {labelled:.0%} of the {reading.num_tokens:,} tokens read have a class"
+    class_of = classes_of_words(reading)
     guilds: list[LayerGuilds] = []
     for layer in studied.layers:
         full_note = "; ".join(part for part in (note, role_note(layer)) if part)
-        guilds.append(_layer_guilds(layer, names[layer.layer], reading, full_note))
+        guilds.append(_layer_guilds(layer, names[layer.layer], reading, full_note, class_of))
     return guilds
 
 
-def _layer_guilds(layer: LayerStudy, name: str | None, reading: Reading, note: str) -> LayerGuilds:
+def _layer_guilds(
+    layer: LayerStudy, name: str | None, reading: Reading, note: str, class_of: Mapping[str, str]
+) -> LayerGuilds:
     num_experts = len(layer.guild_E)
     use_E = np.diag(layer.count_EE)
     group_E = np.where(layer.guild_E < 0, num_experts, layer.guild_E)  # those alone come last
@@ -253,7 +274,7 @@ def _layer_guilds(layer: LayerStudy, name: str | None, reading: Reading, note: s
                 id=number,
                 experts=guild.experts,
                 share=guild.share,
-                words=_words(guild.words),
+                words=_words(guild.words, class_of),
                 word_class=guild.word_class,
                 classes={name: round(share, 4) for name, share in guild.classes.items()},
             )
@@ -281,8 +302,11 @@ def _silent(doing: str) -> None:
     pass
 
 
-def _words(uses: Sequence[Use]) -> list[WordUse]:
-    return [WordUse(word=use.word, count=use.count, lift=round(use.lift, 2)) for use in uses]
+def _words(uses: Sequence[Use], class_of: Mapping[str, str]) -> list[WordUse]:
+    return [
+        WordUse(word=use.word, count=use.count, lift=round(use.lift, 2), word_class=class_of.get(use.word))
+        for use in uses
+    ]
 
 
 def traces_of(studied: Studied) -> list[Trace]:

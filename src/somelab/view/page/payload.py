@@ -10,12 +10,14 @@ from typing import Any, TypeVar
 
 from somelab.analysis.snapshots import LayerHistory, read_history
 from somelab.config import Config
+from somelab.core.meanings import over_usage
 from somelab.errors import SomelabError
 from somelab.runs import RunFolder
 from somelab.view.page import curves as journals
 from somelab.view.page.balance import (
     evaluation_series,
     failures,
+    judged,
     lines,
     measure_info,
     training_series,
@@ -107,6 +109,7 @@ def not_a_run(run: RunFolder, run_id: str, status: Any, problem: str) -> Run:
         status=status,
         problem=problem,
         verdict=problem,
+        judged="",
         findings=[],
         preset=None,
         scale=None,
@@ -142,7 +145,8 @@ def _run(reader: Reader, run_id: str, facts: dict[str, Any], config: Config, rec
     around = reader.part("environment.json", lambda: environment_of(run), {})
     history: list[LayerHistory] = reader.part("keys", lambda: read_history(run), [])
     is_some = config.model.feed_forward == "some"
-    found = failures(config, metrics, layers) if is_some else []
+    by = judged(config, metrics, layers) if is_some else None
+    found = failures(config, by)
     data = data_of(facts)
     status = status_of(run, is_finished=metrics.is_finished)
     problem = reader.problems[0] if reader.problems else None
@@ -156,7 +160,8 @@ def _run(reader: Reader, run_id: str, facts: dict[str, Any], config: Config, rec
         path=str(run.path),
         status="broken" if problem else status,
         problem=problem,
-        verdict=verdict(config, found, measured=bool(layers or journals.evaluations(metrics))),
+        verdict=verdict(config, found, measured=by is not None),
+        judged="" if by is None else by.sentence,
         findings=[finding.sentence for finding in found],
         preset=preset,
         scale=scale,
@@ -190,12 +195,16 @@ def _balance(config: Config, metrics: Metrics, layers: list[Record], history: li
         LayerUsage(count=numbers(layer.usage_FE[-1].tolist()), mass=numbers(layer.mass_FE[-1].tolist()))
         for layer in history
     ]
+    evaluated = journals.evaluations(metrics)
+    gravity = config.gravity
     return Balance(
-        info=measure_info(config),
+        info=measure_info(config, evaluated[-1].get("num_tokens") if evaluated else None),
         lines=lines(config),
         training=training_series(layers),
         evaluation=evaluation_series(metrics),
         usage=usage,
+        usage_step=history[0].steps[-1] if history else None,
+        usage_counted=over_usage(ema_decay=gravity.ema_decay, cumulative=gravity.usage == "cumulative"),
     )
 
 

@@ -90,8 +90,9 @@ class Table:
             return
         kept = {name: record[name] for name in ("kind", "step") if name in record}
         kept |= {name: number(record[name]) for name in EVALUATION if name in record}
-        if isinstance(tokens := record.get("tokens"), (int, float)):
-            kept["tokens"] = tokens
+        for name in ("tokens", "num_tokens"):
+            if isinstance(tokens := record.get(name), (int, float)):
+                kept[name] = tokens
         if (layers := record.get("layers")) is not None:
             kept["layers"] = [self._measures(layer) for layer in layers[:MOST_LAYERS]]
             self._num_layers = max(self._num_layers, len(kept["layers"]))

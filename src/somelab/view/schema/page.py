@@ -77,6 +77,9 @@ class EvaluationCurve(Part):
 
     step: list[int]
     tokens: list[int]
+    """Of training, read by then."""
+    val_tokens: list[int | None] = []
+    """Of validation text, that each evaluation counted over; null if not recorded."""
     val_loss: list[Number]
     val_ppl: list[Number]
     bits_per_byte: list[Number]
@@ -115,6 +118,10 @@ class MeasureInfo(Part):
     least: Number
     most: Number
     """Bounds of what it can be in this run; null where there is none."""
+    training: str = ""
+    """Over what the training record counts it."""
+    evaluation: str = ""
+    """Over what the last evaluation counted it; empty if evaluations do not measure it."""
 
 
 class Line(Part):
@@ -151,6 +158,10 @@ class Balance(Part):
     """From validation: the same without respawns and drift, with combination_entropy_bits and
     num_combinations."""
     usage: list[LayerUsage]
+    usage_step: int | None = None
+    """The step of the snapshot that `usage` is from."""
+    usage_counted: str = ""
+    """Over what that usage was counted."""
 
 
 class WordUse(Part):
@@ -161,6 +172,8 @@ class WordUse(Part):
     """Tokens of that word that were routed to it."""
     lift: float
     """How many times more often than chance."""
+    word_class: str | None = None
+    """Its commonest class; null where labels are not known."""
 
 
 class KeyMap(Part):
@@ -172,6 +185,10 @@ class KeyMap(Part):
     scale: float
     note: str
     """How it was made, for the caption."""
+    explained: Number = None
+    """Share of the keys' variance in the plane, where the map is linear."""
+    kept: Number = None
+    """At the last frame, the mean share of a key's 5 nearest keys that are among its 5 nearest on the map."""
 
 
 class LeftOut(Part):
@@ -209,7 +226,7 @@ class Galaxy(Part):
     guild: list[int]
     """Of each expert, -1 for none; empty if guilds are not known."""
     word_class: list[str | None]
-    """The most distinctive class of the expert, null for none; empty if not known."""
+    """The class of at least half of the expert's `words`, null for none; empty if not known."""
     neighbours: Packed
     """uint16 of shape E, n <= 6: the nearest keys at the last frame, nearest first."""
     words: list[list[WordUse]]
@@ -365,6 +382,8 @@ class Run(Part):
     """One line: what is wrong with the folder."""
     verdict: str
     """One sentence: which failure it is, or that it is healthy."""
+    judged: str = ""
+    """By which record, and over what that was counted; empty if nothing was measured."""
     findings: list[str]
     """Every failure of the last evaluation, a sentence each."""
     preset: str | None
