@@ -141,10 +141,9 @@ class RunFolder:
         none."""
         for folder in (self.checkpoints, self.keys):
             self.check_folder(folder)
-        with contextlib.ExitStack() as stack:
+        with atomic.explained(self.path), contextlib.ExitStack() as stack:
             try:
-                with atomic.explained(self.path):
-                    stack.enter_context(locks.exclusive(self.path / LOCK, inside=self.path))
+                stack.enter_context(locks.exclusive(self.path / LOCK, inside=self.path))
             except locks.Held:
                 raise BusyRun(
                     f"run {self.path}: is being trained by another process; wait for it, or stop it"

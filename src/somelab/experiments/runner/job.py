@@ -89,6 +89,8 @@ def _run_alone(job: Job, num_threads: int) -> JobOutcome:
         try:
             # Another process may have finished it since this one was told to do it.
             is_finished = task.state(job, None) == "finished"
+            if is_finished and before is not None and before.status == "finished":
+                return before
             status, reason = "finished" if is_finished else task.perform(job, num_threads), ""
         except BusyRun:
             raise
