@@ -16,6 +16,7 @@ from somelab.experiments.claims.shell import (
     dense_width,
     dense_width_of,
     gain_for,
+    inverse_root_width,
     middle_band,
     resolved,
     shell,
@@ -143,7 +144,13 @@ MIXTURE: Settings = {
 # As many times the steps as a step of `credit-x4` takes times that of `recipe-dense`
 # (2.12 / 1.10, `somelab evidence --frontier --time`).
 AS_LONG: Settings = times(1.9, "train.steps", "train.eval_every")
-MODERN: Settings = {"model.backbone": "modern"}
+MODERN: Settings = {
+    "model.backbone": "modern",
+    # With a tied head, embeddings of std 1/sqrt(D), times sqrt(D) at the input, give the residual stream and
+    # the logits size 1 at the start; at the backbone's own 0.02 blocks outweigh tokens, and seeds differ.
+    "model.scale_embedding": True,
+    "model.embedding_std": inverse_root_width,
+}
 """Pre-norm, RMSNorm, RoPE, tied head, no biases."""
 
 

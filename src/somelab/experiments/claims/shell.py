@@ -118,6 +118,11 @@ def widths(multiple: float) -> Value:
     return lambda config: round(multiple * config.model.d_model)
 
 
+def inverse_root_width(config: Config) -> float:
+    """1 / sqrt(D), to three digits."""
+    return float(f"{config.model.d_model**-0.5:.3g}")
+
+
 def active_width(config: Config) -> int:
     """The hidden units active for a token: the width at which one expert costs as much as K."""
     return config.experts.top_k * config.experts.d_ffn
