@@ -198,7 +198,11 @@ def _whole_paragraphs() -> Generator[None]:
     """The second line of a field's docstring is indented, which tyro takes for a new paragraph."""
     strings: Any = import_module("tyro._strings")
     before = strings.remove_single_line_breaks
-    strings.remove_single_line_breaks = lambda text: before(inspect.cleandoc(text))
+
+    def cleaned(text: str) -> str:
+        return before(inspect.cleandoc(text))
+
+    strings.remove_single_line_breaks = cleaned
     try:
         yield
     finally:
