@@ -19,7 +19,7 @@ demo: setup
 DATA ?= tinystories
 MINUTES ?= 240
 stories: setup
-	if test -d runs/stories; then $(BIN)/somelab resume runs/stories; else $(BIN)/somelab train \
+	if test -d runs/stories; then $(BIN)/somelab resume runs/stories || true; else $(BIN)/somelab train \
 		--config examples/stories.yaml --data $(DATA) --minutes $(MINUTES) --out runs/stories; fi
 	$(BIN)/somelab pack runs/stories --out src/somelab/shipped/stories --replace
 

@@ -102,8 +102,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory, cache: None) -> Path:
     """A small run in which keys shrink fast, so that some are respawned."""
     return train_run(
         tmp_path_factory.mktemp("runs") / "stories",
-        gravity__norm="clamp", gravity__delta=0.5, gravity__theta_percentile=0.5, gravity__warmup_steps=2,
-        gravity__respawn=True, gravity__respawn_threshold=0.4,
+        gravity__norm="clamp", gravity__decay=True, gravity__delta=0.5, gravity__theta_percentile=0.5,
+        gravity__warmup_steps=2, gravity__respawn=True, gravity__respawn_threshold=0.4,
     )  # fmt: skip
 
 

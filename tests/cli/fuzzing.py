@@ -193,6 +193,9 @@ POISON: dict[str, list[str]] = {
     "doctor": ["--no-such-flag"],
     "serve": ["nowhere-at-all"],
     "report": ["nowhere-at-all"],
+    "demo": ["--minutes", "0"],
+    "play": ["nowhere-at-all"],
+    "pack": ["--megabytes", "0"],
 }
 
 
@@ -224,7 +227,7 @@ def fuzz_arguments(seed: int, number: int, folder: Path) -> Counter[int]:
                     argv.append(rng.choice(flags))
                 case _:
                     argv += [rng.choice(flags), value]
-        if verb in ("resume", "eval", "generate", "adapt"):
+        if verb in ("resume", "eval", "generate", "adapt", "pack"):
             argv.insert(0, nasty_path(rng, folder))
         if "--" not in argv:
             argv += POISON.get(verb, [])

@@ -20,7 +20,8 @@ from safetensors.torch import load_file
 from somelab.analysis.reading import read_validation
 from somelab.cli.main import main
 from somelab.cli.models.play import introduction, shipped
-from somelab.config import override, preset
+from somelab.config import from_yaml, override, preset
+from somelab.model.count import count_parameters
 from somelab.runs import RunFolder
 from somelab.runs.packing import MEGABYTE, is_packed, reads_of, size_of
 from somelab.runs.trained import load_trained
@@ -28,6 +29,7 @@ from somelab.training.session import start
 from tests.training.builders import SMALL, flags_of, write_text
 
 LARGEST = 5 * MEGABYTE
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +153,13 @@ def test_the_model_that_ships_is_small_and_whole() -> None:
     assert trained.config.experts.trainability == "frozen"
     assert len(list(run.keys.iterdir())) >= 5, "the map moves"
     assert "never trained" in " ".join(introduction(run))
+
+
+def test_the_settings_of_the_long_training_are_the_recommended_ones_and_fit() -> None:
+    config, some = from_yaml(str(EXAMPLES / "stories.yaml")), preset("some").config
+    assert config.gravity == some.gravity
+    assert config.router == some.router
+    assert count_parameters(config).trainable * 2 < 4 * MEGABYTE
 
 
 def test_play_serves_it(tmp_path: Path) -> None:

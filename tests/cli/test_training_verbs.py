@@ -128,7 +128,7 @@ def test_train_leaves_a_folder_that_explains_itself(run: Path, text: Path) -> No
 
 
 def test_train_ends_with_figures_a_sample_and_what_to_type_next(
-    capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "a folder with spaces"
     said = printed(capsys, "train", "--data", text, "--out", out, *flags_of({**SMALL, "train.steps": 2}))
@@ -137,8 +137,9 @@ def test_train_ends_with_figures_a_sample_and_what_to_type_next(
     assert f"bits_per_byte     {final['bits_per_byte']:.4f}" in said
     assert "a sample: " in said
     commands = [line.strip() for line in said.splitlines() if line.startswith("  somelab ")]
-    assert [command.split()[1] for command in commands] == ["generate", "eval"]
-    for command in commands:
+    assert [command.split()[1] for command in commands] == ["generate", "report", "serve"]
+    monkeypatch.chdir(tmp_path)
+    for command in commands[:2]:  # the last one serves until Ctrl-C
         assert main(shlex.split(command)[1:]) == 0, "what is suggested works as it stands"
 
 
@@ -283,6 +284,7 @@ def test_generate_for_programs(capsys: pytest.CaptureFixture[str], run: Path) ->
         assert [len(layer) for layer in row["experts"]] == [2, 2]
         assert all(0 <= expert < 8 for layer in row["experts"] for expert in layer)
         assert [sum(layer) for layer in row["gates"]] == pytest.approx([1.0, 1.0])
+        assert all(layer[0] >= layer[1] for layer in row["gates"]), "the strongest first"
 
 
 def test_a_trace_has_a_row_for_every_token(capsys: pytest.CaptureFixture[str], run: Path) -> None:

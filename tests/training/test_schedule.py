@@ -55,7 +55,7 @@ def test_weight_decay_is_for_matrices_only(text: Path, tmp_path: Path) -> None:
     optimizer = build_optimizer(model, config())
     matrices, vectors = optimizer.param_groups
     assert (matrices["weight_decay"], vectors["weight_decay"]) == (0.1, 0.0)
-    assert {p.dim() for p in vectors["params"]} == {1}
+    assert {p.dim() for p in vectors["params"]} == {0, 1}, "a learned temperature has no dimension"
     assert min(p.dim() for p in matrices["params"]) == 2
     listed = {id(p) for group in optimizer.param_groups for p in group["params"]}
     assert listed == {id(p) for p in model.parameters() if p.requires_grad}

@@ -33,7 +33,7 @@ MOST_RECORDS = {"metrics": 400, "layers": 60, "samples": 40, "timing": 400}
 """Of each journal; of metrics those of training steps, the others are kept."""
 LEAST_SNAPSHOTS = 3
 LEFT_OUT = ("native_kernels",)
-"""Of environment.json: paths."""
+"""Of environment.json: a path."""
 
 
 def pack(
@@ -94,6 +94,7 @@ def _facts(run: RunFolder, config: Config, name: str, reads: str) -> dict[str, A
 def _environment(run: RunFolder) -> dict[str, Any]:
     known = {name: value for name, value in run.read_json("environment.json").items() if name not in LEFT_OUT}
     known["command"] = [_name_of_source(str(word)) for word in known.get("command", [])]
+    known["platform"] = str(known.get("platform", "")).partition("-")[0]  # the system, without its build
     return known
 
 

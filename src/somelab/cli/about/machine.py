@@ -25,7 +25,7 @@ TESTED = {
 }
 FEATURES = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 REQUIREMENT = re.compile(r"([A-Za-z0-9_.-]+)(?:\[[^]]*\])?\s*(?:>=\s*([0-9.]+))?")
-MATMUL = 512
+MATMUL = 384
 """Width of the matrices that are multiplied for a measure of speed."""
 EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
 
@@ -55,10 +55,9 @@ def extras() -> list[dict[str, Any]]:
     """Each optional extra: the packages it brings, those that are missing, and the command that installs
     them."""
     found = []
+    needed = requires("somelab") or []
     for extra in metadata("somelab").get_all("Provides-Extra") or []:
-        lines = [
-            line for line in requires("somelab") or [] if (match := EXTRA.search(line)) and match[1] == extra
-        ]
+        lines = [line for line in needed if (match := EXTRA.search(line)) and match[1] == extra]
         names = [_requirement(line)[0] for line in lines]
         missing = [name for name in names if installed(name) is None]
         found.append(

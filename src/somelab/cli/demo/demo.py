@@ -3,6 +3,7 @@ comparison and a page at the end."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -36,6 +37,8 @@ class Arguments:
 
 
 def run(arguments: Arguments) -> int:
+    if not 0 < arguments.minutes < math.inf:
+        raise ConfigError("--minutes", arguments.minutes, "is not more than 0", "give a number of minutes")
     from somelab.cli.demo.pair import training
     from somelab.cli.demo.watching import watch
     from somelab.cli.summary import INTERRUPTED, progress_printer
@@ -44,8 +47,6 @@ def run(arguments: Arguments) -> int:
     from somelab.runs import RunFolder
     from somelab.training.session import free_folder
 
-    if not arguments.minutes > 0:
-        raise ConfigError("--minutes", arguments.minutes, "is not more than 0", "give a number of minutes")
     out = arguments.out or free_folder("demo")
     learners = pair_of(out, arguments)
     for learner in learners:
