@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.multiprocessing.spawn import spawn
 from torch.nn.parallel import DistributedDataParallel
 
-from somelab.core.layer import SomeLayer
+from somelab.core.layer import SomeLayer, apply_gravity_
 from somelab.core.router import Routing
 from somelab.core.statistics import all_reduce_
 from somelab.library.attach import attach
@@ -82,7 +82,7 @@ def gather_step(layers: list[SomeLayer], step: int, share: slice) -> list[dict[s
         gaps.append(smallest_gap(layer, output.routing))
         layer.credit_(tokens_of(NUM_TOKENS, D_MODEL, seed=1000 + step)[share])
     if dist.is_initialized():
-        all_reduce_([layer.statistics for layer in layers])
+        all_reduce_([part for layer in layers for part in layer.statistics.parts()])
     return [
         {
             **{name: getattr(layer.statistics, name).clone() for name in layer.statistics.additive},
@@ -144,7 +144,7 @@ def train_block(share: slice) -> dict[str, Any]:
         optimizer.step()
         optimizer.zero_grad()
         if dist.is_initialized():
-            all_reduce_([block.some.statistics])
+            all_reduce_(block.some.statistics.parts())
         block.some.apply_gravity_()
     return {
         "keys": block.some.keystore.keys_ED.clone(),
@@ -153,6 +153,22 @@ def train_block(share: slice) -> dict[str, Any]:
         "gap": block.gap,
         "trained": {name: p.detach().clone() for name, p in block.named_parameters() if p.requires_grad},
     }
+
+
+def move_product(share: slice) -> dict[str, Any]:
+    """Gravity on sub-keys, with credit; one collective a step."""
+    layer = small_layer(
+        D_MODEL,
+        experts={"num_experts": 16},
+        router={"keys": "product", "centre_queries": True},
+        gravity={**LIVELY, "credit": 0.03},
+    )
+    for step in range(NUM_STEPS):
+        x_TD, error_TD = (tokens_of(NUM_TOKENS, D_MODEL, seed=seed + step)[share] for seed in (0, 1000))
+        layer(x_TD, token_index=torch.arange(NUM_TOKENS)[share])
+        layer.credit_(error_TD)
+        apply_gravity_([layer])
+    return {"keys": layer.keys.clone(), "usage": layer.keystore.usage_E, "digest": layer.keystore.digest()}
 
 
 def train_attached(share: slice) -> dict[str, Any]:
@@ -184,6 +200,7 @@ def work(rank: int, folder: str) -> None:
     half = NUM_TOKENS // 2
     results["ddp"] = train_block(slice(half * rank, half * rank + half))
     results["attached"] = train_attached(slice(half * rank, half * rank + half))
+    results["product"] = move_product(slice(half * rank, half * rank + half))
     torch.save(results, Path(folder) / f"rank{rank}.pt")
     dist.destroy_process_group()
 

@@ -13,6 +13,7 @@ from tests.distributed.ranks import (
     WORLDS,
     both_ranks,
     counted_of,
+    move_product,
     run_world,
     train_attached,
     train_block,
@@ -93,3 +94,12 @@ def test_an_attached_loop_needs_no_code_for_ddp(ranks: Results) -> None:
     torch.testing.assert_close(first["keys"], alone["keys"], rtol=1e-4, atol=1e-5)
     for mine, theirs, whole in zip(first["counts"], second["counts"], alone["counts"]):
         assert mine + theirs == whole
+
+
+def test_sub_keys_follow_the_tokens_of_both_ranks(ranks: Results) -> None:
+    first, second = (rank["product"] for rank in ranks)
+    whole = move_product(slice(None))
+    assert first["digest"] == second["digest"]
+    torch.testing.assert_close(first["keys"], whole["keys"], rtol=0, atol=1e-4)
+    torch.testing.assert_close(first["usage"], whole["usage"], rtol=1e-5, atol=1e-5)
+    assert not torch.allclose(move_product(slice(0, NUM_TOKENS // 2))["keys"], whole["keys"], atol=1e-2)

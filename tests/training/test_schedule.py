@@ -174,7 +174,7 @@ def test_settings_ask_for_evaluations_whatever_they_cost(
     assert found[:2] == [4, 8]
 
 
-def trainer_records(run: Path) -> list[dict[str, float]]:
+def trainer_records(run: Path) -> list[dict[str, Any]]:
     from somelab.runs import RunFolder
 
     return RunFolder(run).records("metrics")

@@ -176,8 +176,10 @@ class RoutingStatistics(nn.Module):
         weight_T = self._weights(routing, step, counted_T, token_index_T)
         merit_TK = merit_TK if weight_T is None else merit_TK * weight_T[:, None]
         queries_TD = routing.queries_TD.detach()
+        weighted_TD = torch.empty_like(queries_TD)  # once for all slots: fresh memory costs page faults
         for slot in range(merit_TK.shape[1]):
-            self.credit_ED.index_add_(0, routing.indices_TK[:, slot], queries_TD * merit_TK[:, slot, None])
+            torch.mul(queries_TD, merit_TK[:, slot, None], out=weighted_TD)
+            self.credit_ED.index_add_(0, routing.indices_TK[:, slot], weighted_TD)
         if self.wants_credit_noise:
             square_TK = merit_TK.square() * queries_TD.square().sum(dim=1, keepdim=True)
             self.credit_noise_E.index_add_(0, routing.indices_TK.reshape(-1), square_TK.reshape(-1))
