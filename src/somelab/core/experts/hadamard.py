@@ -20,8 +20,12 @@ from somelab.core.dispatch.hadamard import (
     hadamard_reference,
     next_power_of_two,
 )
-from somelab.core.dispatch.hadamard_fused import HadamardKernels, hadamard_fused, hadamard_fused_alignment
-from somelab.core.dispatch.kernels import registered
+from somelab.core.dispatch.hadamard_fused import (
+    HadamardKernels,
+    hadamard_fused,
+    hadamard_fused_alignment,
+    kernels_for,
+)
 from somelab.core.dispatch.weights import compute_dtype
 from somelab.core.experts.family import ExpertFamily
 from somelab.core.seeding import derive
@@ -82,14 +86,13 @@ class HadamardExperts(ExpertFamily, name="hadamard"):
         """Compiled kernels for these tokens; None: torch computes them."""
         if self.config.engine == "reference" or torch.compiler.is_compiling():
             return None
-        compiled, dtype = registered(), compute_dtype(x_TD)
-        if compiled is not None and compiled.hadamard.supports(x_TD.device.type, dtype):
-            return compiled.hadamard
-        if self.config.engine == "native":
+        dtype = compute_dtype(x_TD)
+        kernels = kernels_for(x_TD.device.type, dtype)
+        if kernels is None and self.config.engine == "native":
             problem = f"no compiled kernels for {dtype} on {x_TD.device.type} are loaded"
             remedy = "call somelab.native.load(), see `somelab doctor` for what is missing, or choose auto"
             raise ConfigError("experts.engine", "native", problem, remedy)
-        return None
+        return kernels
 
     def num_products(self) -> int:
         """K F log2(N) / 2: an addition or subtraction is half a multiply-add."""
