@@ -8,7 +8,7 @@ from __future__ import annotations
 import platform
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 import somelab
+from somelab.core.dispatch import ENGINES, keep_loops_uncompiled_
 from somelab.core.dispatch.hadamard import (
     HadamardPool,
     hadamard_alignment,
     hadamard_reference,
     next_power_of_two,
 )
+from somelab.core.dispatch.hadamard_engines import HADAMARD
 from somelab.core.dispatch.hadamard_fused import HadamardKernels, hadamard_fused, hadamard_fused_alignment
 from somelab.core.dispatch.kernels import register_
 from somelab.errors import ConfigError
@@ -160,6 +162,21 @@ def test_a_layer_uses_it_and_credit_is_the_same() -> None:
         return layer.statistics.credit_ED
 
     torch.testing.assert_close(credit("native"), credit("reference"), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.usefixtures("native_kernels")
+def test_a_compiled_model_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without torch's own compiler behind it: what matters is what is traced."""
+    for table in (HADAMARD, ENGINES):
+        for name, compute in table.items():
+            monkeypatch.setitem(table, name, compute)  # pyright: ignore[reportArgumentType]
+    settings: dict[str, Any] = {"family": "hadamard", "num_experts": 8, "top_k": 2, "d_ffn": 64}
+    layer = somelab.SomeLayer(48, {**settings, "engine": "native"}).eval()
+    x_TD = torch.randn(20, 48, generator=torch.Generator().manual_seed(0))
+    wanted = layer(x_TD)
+    keep_loops_uncompiled_()
+    assert torch.equal(torch.compile(layer, backend="eager")(x_TD), wanted)
+    torch.compiler.reset()
 
 
 def test_without_kernels_it_is_refused() -> None:

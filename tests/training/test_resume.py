@@ -110,6 +110,25 @@ def test_kills_leave_no_trace(text: Path, tmp_path: Path, undisturbed: Path) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [{"experts__family": "hadamard", "experts__mixer": True}, {"experts__storage": "int8"}],
+    ids=["hadamard", "int8"],
+)
+def test_pools_of_other_arithmetic_go_on_to_the_bit(
+    text: Path, tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    whole, killed = (Chain(text, tmp_path / name, **settings) for name in ("whole", "killed"))
+    for chain in (whole, killed):
+        chain.out.parent.mkdir()
+    killed.kill_inside_a_write("symlink", 2)
+    assert killed.num_kills == 1
+    for chain in (whole, killed):
+        chain.finish()
+    assert_same_run(killed.out, whole.out)
+
+
+@pytest.mark.slow
 def test_many_kills_at_random_moments(text: Path, tmp_path: Path) -> None:
     calm = tmp_path / "calm"
     life = Life(argv_of(text, calm, train__steps=100), tmp_path / "calm.log")

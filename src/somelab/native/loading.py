@@ -9,6 +9,7 @@ import ctypes
 import os
 import sys
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from somelab.errors import ConfigError
@@ -34,6 +35,7 @@ def load() -> Status:
 
     if os.environ.get(VARIABLE) == "0":
         return Status(False, f"{VARIABLE}=0")
+    _register_triton()
     try:
         return Status(True, _registered())
     except ConfigError as error:  # no folder for the cached library
@@ -44,6 +46,18 @@ def load() -> Status:
         return Status(False, str(error))
     except (CannotBuild, OSError) as error:
         return Status(False, " ".join(str(error).split()))
+
+
+def _register_triton() -> None:
+    """Kernels for a GPU, if there is one."""
+    import torch
+
+    if not torch.cuda.is_available() or find_spec("triton") is None:
+        return
+    from somelab.core.dispatch.hadamard_fused import register_on_gpu_
+    from somelab.native.hadamard_triton import TritonHadamard
+
+    register_on_gpu_(TritonHadamard())
 
 
 def _registered() -> str:

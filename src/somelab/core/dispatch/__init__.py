@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, cast
 
 import torch
@@ -13,6 +14,7 @@ from somelab.core.dispatch.choice import choose_for
 from somelab.core.dispatch.frozen import dispatch_frozen, dispatch_native
 from somelab.core.dispatch.grouped import dispatch_grouped
 from somelab.core.dispatch.grouped_mm import dispatch_grouped_mm
+from somelab.core.dispatch.hadamard_engines import HADAMARD
 from somelab.core.dispatch.int8 import dispatch_int8
 from somelab.core.dispatch.reference import dispatch_reference
 from somelab.core.dispatch.weights import ExpertWeights
@@ -63,10 +65,12 @@ def engine(name: str) -> Dispatch:
 
 
 def keep_loops_uncompiled_() -> None:
-    """Exclude the engines that loop over experts from torch.compile, which would trace one graph per
-    block."""
+    """Exclude the engines that loop over experts from torch.compile, which would trace one graph per block,
+    and those that call compiled kernels."""
     for name in ("grouped", "frozen", "native", "int8"):
         ENGINES[name] = cast("Dispatch", torch.compiler.disable(ENGINES[name]))
+    for name in HADAMARD:
+        HADAMARD[name] = cast("Callable[..., Tensor]", torch.compiler.disable(HADAMARD[name]))
 
 
 __all__ = ["ENGINES", "Dispatch", "ExpertWeights", "engine", "keep_loops_uncompiled_"]

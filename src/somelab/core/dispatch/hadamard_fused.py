@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from somelab.core.dispatch.hadamard import HadamardPool
+from somelab.core.dispatch.kernels import registered
 from somelab.core.dispatch.weights import compute_dtype
 
 
@@ -34,6 +35,21 @@ class HadamardKernels(Protocol):
     ) -> tuple[Tensor, Tensor]:
         """The gradients of x and of the gates."""
         ...
+
+
+_on_gpu: list[HadamardKernels] = []
+
+
+def register_on_gpu_(kernels: HadamardKernels | None) -> None:
+    """Register kernels for a GPU (`somelab.native`); None removes them."""
+    _on_gpu[:] = [] if kernels is None else [kernels]
+
+
+def kernels_for(device_type: str, dtype: torch.dtype) -> HadamardKernels | None:
+    """Compiled C++ on a CPU, Triton on a GPU; None where there is neither."""
+    compiled = registered()  # first: this loads both
+    found = [*_on_gpu, *([] if compiled is None else [compiled.hadamard])]
+    return next((kernels for kernels in found if kernels.supports(device_type, dtype)), None)
 
 
 def hadamard_fused(

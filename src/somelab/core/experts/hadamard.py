@@ -13,16 +13,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from somelab.core.dispatch.hadamard import (
-    HadamardPool,
-    hadamard_alignment,
-    hadamard_in_blocks,
-    hadamard_reference,
-    next_power_of_two,
-)
-from somelab.core.dispatch.hadamard_fused import HadamardKernels, hadamard_fused, hadamard_fused_alignment
-from somelab.core.dispatch.kernels import registered
-from somelab.core.dispatch.weights import compute_dtype
+from somelab.core.dispatch.hadamard import HadamardPool, next_power_of_two
+from somelab.core.dispatch.hadamard_engines import HADAMARD, NAMES
 from somelab.core.experts.family import ExpertFamily
 from somelab.core.seeding import derive
 from somelab.errors import ConfigError
@@ -38,7 +30,7 @@ class HadamardExperts(ExpertFamily, name="hadamard"):
     """E experts of F / N blocks of N hidden units each, of which unit p adds to output p mod D. `init` and
     `storage` do not apply: signs have neither."""
 
-    engines = ("auto", "reference", "native")
+    engines = NAMES
     retains_outputs = False
 
     def __init__(self, d_model: int, config: ExpertsConfig, *, seed: int, layer: int) -> None:
@@ -66,30 +58,10 @@ class HadamardExperts(ExpertFamily, name="hadamard"):
     def forward(
         self, x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, outputs_TKO: Tensor | None = None
     ) -> Tensor:
-        kernels = None if outputs_TKO is not None else self._kernels(x_TD)
-        if kernels is not None:
-            return hadamard_fused(x_TD, indices_TK, gates_TK, self.pool, kernels)
-        compute = hadamard_reference if self.config.engine == "reference" else hadamard_in_blocks
-        return compute(x_TD, indices_TK, gates_TK, self.pool, outputs_TKO)
+        return HADAMARD["mixture"](self.config.engine, x_TD, indices_TK, gates_TK, self.pool, outputs_TKO)
 
     def recomputed_alignment(self, x_TD: Tensor, indices_TK: Tensor, wanted_TD: Tensor) -> Tensor:
-        kernels = self._kernels(x_TD)
-        if kernels is not None:
-            return hadamard_fused_alignment(x_TD, indices_TK, wanted_TD, self.pool, kernels)
-        return hadamard_alignment(x_TD, indices_TK, wanted_TD, self.pool)
-
-    def _kernels(self, x_TD: Tensor) -> HadamardKernels | None:
-        """Compiled kernels for these tokens; None: torch computes them."""
-        if self.config.engine == "reference" or torch.compiler.is_compiling():
-            return None
-        compiled, dtype = registered(), compute_dtype(x_TD)
-        if compiled is not None and compiled.hadamard.supports(x_TD.device.type, dtype):
-            return compiled.hadamard
-        if self.config.engine == "native":
-            problem = f"no compiled kernels for {dtype} on {x_TD.device.type} are loaded"
-            remedy = "call somelab.native.load(), see `somelab doctor` for what is missing, or choose auto"
-            raise ConfigError("experts.engine", "native", problem, remedy)
-        return None
+        return HADAMARD["alignment"](self.config.engine, x_TD, indices_TK, wanted_TD, self.pool)
 
     def num_products(self) -> int:
         """K F log2(N) / 2: an addition or subtraction is half a multiply-add."""
