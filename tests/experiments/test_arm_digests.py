@@ -10,7 +10,7 @@ from pathlib import Path
 
 from somelab.experiments.claims import CLAIMS
 from somelab.experiments.claims.arms import ARMS
-from somelab.experiments.ledger.listing import claim_records
+from somelab.experiments.ledger.listing import claim_records, listed
 from somelab.experiments.ledger.records import read
 from somelab.experiments.ledger.store import LENGTHS, SCALES, Ledger
 from somelab.experiments.runner.plan import identity
@@ -50,3 +50,14 @@ def test_the_recorded_verdicts_are_computed_again(tmp_path: Path) -> None:
     for claim, record in recorded.items():
         assert found[claim]["verdict"] == record["verdict"], claim
         assert found[claim]["effect"] == record["effect"], claim
+
+
+def test_the_list_keeps_every_recorded_verdict_and_adds_the_rest() -> None:
+    records = read()
+    recorded = {record["claim"]: record for record in records.claims}
+    found = {record["claim"]: record for record in listed(list(CLAIMS.values()), records)}
+    assert list(found) == list(CLAIMS)
+    assert {claim: found[claim] for claim in recorded} == recorded
+    for claim in found.keys() - recorded.keys():
+        assert found[claim]["verdict"] == "not run"
+        assert found[claim].keys() == recorded["credit-pays"].keys()
