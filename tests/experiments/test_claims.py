@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
+from pathlib import Path
 
 import pytest
 
-from somelab.config import Config
+from somelab.config import Config, preset
 from somelab.config.presets.recipe import CREDIT, PARTS
 from somelab.errors import ConfigError
-from somelab.experiments.claims import CLAIMS, TOPICS, claims_named, parts
+from somelab.experiments.claims import CLAIMS, TOPICS, authors, claims_named, parts
 from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.ledger import frontier
 from somelab.experiments.probes import shift_probe
@@ -70,6 +72,9 @@ MEASURES = {
     "loss_with_padding",
     "crowding",
     "late_respawns",
+    "late_drift",
+    "late_entropy_growth_bits",
+    "trainable",
     "saving_every_other_step",
     "guild_nmi_beyond_shuffled",
     "guild_nmi_beyond_words",
@@ -305,3 +310,31 @@ def test_unknown_claims_name_the_nearest() -> None:
     assert len(claims_named(())) == len(CLAIMS)
     with pytest.raises(ConfigError, match="did you mean wider-is-better"):
         claims_named(("wider-better",))
+
+
+def test_every_claim_of_the_authors_is_judged_or_left_out_for_a_reason() -> None:
+    path = Path(__file__).parents[2].parent / "shared" / "source_runs.json"
+    if not path.exists():
+        pytest.skip(f"the list of claims is not beside this repository ({path})")
+    stated = json.loads(path.read_text(encoding="utf-8"))["claims"]
+    lacking = {one["id"] for one in stated if one["status"] != "similar claim exists"}
+    assert authors.COVERED.keys() | authors.LEFT_OUT.keys() == lacking
+    assert not authors.COVERED.keys() & authors.LEFT_OUT.keys()
+    assert {claim for claims in authors.COVERED.values() for claim in claims} <= set(CLAIMS)
+    for one in stated:  # those that the ledger had before
+        assert set(one["evidence"]) <= set(CLAIMS), one["id"]
+
+
+def test_arms_of_the_authors_claims_differ_in_what_they_are_about() -> None:
+    assert differing("cumulative-usage") == {"gravity.usage"}
+    assert differing("no-causal-mask") == {"model.causal"}
+    assert differing("falling-temperature") == {"router.temperature_over_run"}
+    assert differing("v7-no-respawn", "v7") == {"gravity.respawn"}
+    assert differing("v7-slow-decay", "v7") == differing("v6-fast-decay", "v6") == {"gravity.delta"}
+    assert config_of("v7-slow-decay").gravity.delta == config_of("v6").gravity.delta
+    assert config_of("v6-fast-decay").gravity.delta == pytest.approx(config_of("v7").gravity.delta)
+    some, base = config_of("gpt2-some"), config_of("base")
+    compared, a1 = preset("gpt2-some").config, preset("a1").config
+    for name in ("num_experts", "d_ffn", "top_k"):
+        shares = getattr(some.experts, name) / getattr(base.experts, name)
+        assert shares == getattr(compared.experts, name) / getattr(a1.experts, name), name

@@ -48,7 +48,7 @@ def test_a_sweep_of_a_series_with_settings_for_all(
     assert main([*argv, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert [arm["name"] for arm in record["arms"]] == ["mvp-v3", "fixed-keys"]
-    assert record["arms"][0]["published"] == {"ppl_with_padding": 1.11}
+    assert record["arms"][0]["published"] == {"loss_with_padding": 0.1017, "ppl_with_padding": 1.11}
     assert record["settings"]["data.source"] == text.name
     assert json.loads((out / "table.json").read_text()) == record
     assert (out / "mvp-v3" / "seed-0" / "run.json").exists()

@@ -41,7 +41,7 @@ export function Beside({ run }: { run: Run }) {
   return (
     <Section title="Beside the published run" note={note(run, published)}>
       <div class="toolbar">
-        <Legend entries={[{ label: "published", colour: theirs, dash: true }, { label: "ours", colour: accent }, ...(padded ? [{ label: "ours, meaning only", colour: second }] : [])]} />
+        <Legend entries={[{ label: "published (dashed)", colour: theirs }, { label: "ours", colour: accent }, ...(padded ? [{ label: "ours, meaning only", colour: second }] : [])]} />
       </div>
       <div class="grid">
         {has("train_loss") && (

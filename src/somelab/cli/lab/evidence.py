@@ -92,8 +92,9 @@ def run(arguments: Arguments) -> int:
     if arguments.frontier:
         return _frontier(arguments, known)
     if arguments.list and not arguments.out.exists():  # the record is enough, without any run
-        names = {claim.id for claim in claims}
-        _list([one for one in known.claims if one["claim"] in names], arguments.json)
+        from somelab.experiments.ledger.listing import listed
+
+        _list(listed(claims, known), arguments.json)
         return 0
     if arguments.list:
         from somelab.experiments.ledger.listing import claim_records

@@ -154,6 +154,20 @@ MODERN: Settings = {
 """Pre-norm, RMSNorm, RoPE, tied head, no biases."""
 
 
+# The SoME of the comparison with GPT-2, by what its settings are times those of a1; its decay does nothing.
+GPT2_SOME: Settings = {
+    **times(2, "experts.num_experts", "experts.top_k"),
+    **times(1.5, "experts.d_ffn"),
+    "experts.init": "sparse",
+    "router.kind": "linear",
+    "router.temperature": 1.0,
+    "gravity.alpha": 0.015,
+    "gravity.beta": 0.001,
+    "gravity.ema_decay": 0.995,
+    "gravity.decay": False,
+}
+
+
 def _dense(multiple: int, settings: Settings | None = None) -> ArmSettings:
     """A trained dense block, `multiple` times as wide as the model."""
     block = {"model.feed_forward": "dense", "model.d_dense": widths(multiple)}
@@ -314,4 +328,15 @@ ARMS: dict[str, ArmSettings] = {
     "recipe-blind-fixed-keys": ArmSettings({**BLIND, **FIXED}).like("recipe-blind", RECIPE_RULES),
     # as the first notebooks: every token sees those that it is to predict
     "no-causal-mask": ArmSettings({"model.causal": False}),
+    # further claims of the authors
+    "gpt2-some": ArmSettings(GPT2_SOME),
+    "cumulative-usage": ArmSettings({"gravity.usage": "cumulative"}, probes=("domain-shift",)).like("base"),
+    "base-linear": ArmSettings({"router.kind": "linear"}),
+    "width-x2-linear": ArmSettings(
+        {"router.kind": "linear", **times(2, "model.d_model"), "model.num_heads": 8}, first_rate=-2
+    ),
+    "falling-temperature": ArmSettings({"router.temperature_over_run": (2.0, 1.5, 1.0, 0.8)}),
+    "v7-no-respawn": ArmSettings({**FAST_DECAY, "gravity.respawn": False}, preset="v7"),
+    "v7-slow-decay": ArmSettings(preset="v7"),  # five times v6's published delta, as the arm `v6`
+    "v6-fast-decay": ArmSettings(times(25, "gravity.delta"), preset="v6"),
 }

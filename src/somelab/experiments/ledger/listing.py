@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from somelab.experiments.claims import TOPICS
+from somelab.experiments.claims import TOPICS, Claim
 from somelab.experiments.ledger.page import by_claim, deciding_test
 from somelab.experiments.ledger.records import Records
 from somelab.experiments.ledger.store import Ledger, num_tokens
-from somelab.experiments.ledger.verdict import ClaimResult, TestResult, headline
+from somelab.experiments.ledger.verdict import ClaimResult, TestResult, headline, judge
 
 TOPIC_OF = {claim.id: topic for topic, claims in TOPICS.items() for claim in claims}
 
@@ -18,6 +18,12 @@ TOPIC_OF = {claim.id: topic for topic, claims in TOPICS.items() for claim in cla
 def claim_records(ledgers: Sequence[Ledger]) -> list[dict[str, Any]]:
     """Every claim with its main verdict, and its results at every scale and length that was run."""
     return [_claim_record(found, ledgers) for found in by_claim(ledgers).values()]
+
+
+def listed(claims: Sequence[Claim], records: Records) -> list[dict[str, Any]]:
+    """What is on record of these claims; one that was added since is not run."""
+    known = {one["claim"]: one for one in records.claims}
+    return [known.get(claim.id) or _claim_record([judge(claim, {}, "micro")], []) for claim in claims]
 
 
 def updated(records: Records, ledgers: Sequence[Ledger]) -> Records:

@@ -38,6 +38,7 @@ def figures_of(run: RunFolder) -> dict[str, float]:
         figures["gini_middle"], figures["entropy_bits_middle"] = middle["gini"], middle["entropy_bits"]
         figures.update({name: middle[name] for name in WITH_PADDING if name in middle})
         figures.update(_respawns(run, final["step"]))
+        figures.update(_late(run, final["step"]))
     parameters: dict[str, int] = run.facts().get("parameters") or {}
     figures.update(
         {name: float(parameters[name]) for name in ("trainable", "total", "active") if name in parameters}
@@ -82,3 +83,25 @@ def _respawns(run: RunFolder, num_steps: int) -> dict[str, float]:
     total = count(records[-1])
     early = [count(record) for record in records if record["step"] <= LAST_QUARTER * num_steps]
     return {"respawns": total, "late_respawns": total - (early[-1] if early else 0.0)}
+
+
+def _late(run: RunFolder, num_steps: int) -> dict[str, float]:
+    """What changes late, mean over layers: how far keys move in a step of the last quarter, and how much the
+    entropy of usage has grown since the first."""
+    records = run.records("layers")
+    moved = [
+        layer["drift"]
+        for record in records
+        if record["step"] > LAST_QUARTER * num_steps
+        for layer in record["layers"]
+        if layer.get("drift") is not None
+    ]
+    known = [record for record in records if all("entropy_bits" in layer for layer in record["layers"])]
+    early = [record for record in known if record["step"] <= (1 - LAST_QUARTER) * num_steps]
+    found = {"late_drift": fmean(moved)} if moved else {}
+    if early:
+        first, last = (
+            fmean(layer["entropy_bits"] for layer in record["layers"]) for record in (early[-1], known[-1])
+        )
+        found["late_entropy_growth_bits"] = last - first
+    return found
