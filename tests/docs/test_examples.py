@@ -16,6 +16,7 @@ SAYS = {
     "rule.py": r"Gini of use: 0\.\d\d without the rule, 0\.\d\d with it",
     "callback.py": r"^20,\d+\.\d{4},\d\.\d{5},\d\.\d{5}$",
     "expert_family.py": r"shuffles: 131,072 frozen weights",
+    "search_optuna.py": r"best: \{'train.learning_rate': 0\.\d+, 'experts.top_k': \d\}",
 }
 
 
@@ -32,6 +33,8 @@ def test_an_example_runs(
 ) -> None:
     if name == "graft_gpt2.py":
         pytest.importorskip("transformers")
+    if name == "search_optuna.py":
+        pytest.importorskip("optuna", reason="the extra search is not installed")
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(EXAMPLES / name), run_name="__main__")
     said = capsys.readouterr().out

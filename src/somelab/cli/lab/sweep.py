@@ -49,8 +49,8 @@ class Arguments:
     """Where runs and table go. Without it: runs/sweeps/PLAN."""
     workers: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
     """Parallel runs. Without it: one per core, with one thread each."""
-    executor: Literal["local", "ray"] = "local"
-    """Processes on this machine, or tasks of a Ray cluster (the extra `ray`)."""
+    executor: Literal["local", "ray", "slurm"] = "local"
+    """Processes on this machine, tasks of a Ray cluster (the extra `ray`), or jobs of Slurm (`slurm`)."""
     minutes_per_arm: Annotated[float | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
     """Train every run for this long instead of its steps or epochs."""
     tune: Annotated[

@@ -21,7 +21,7 @@ from somelab.experiments.runner.task import State
 if TYPE_CHECKING:
     from somelab.data.prepare import PreparedData
 
-ExecutorName = Literal["local", "ray"]
+ExecutorName = Literal["local", "ray", "slurm"]
 PAUSE = 0.1
 SECONDS_BETWEEN_LOOKS = 2.0
 """At a job that another process is at."""
@@ -112,6 +112,10 @@ def executor_of(name: ExecutorName, num_workers: int, num_threads: int) -> Execu
         from somelab.experiments.runner.cluster import RayExecutor
 
         return RayExecutor(num_threads, num_workers)
+    if name == "slurm":
+        from somelab.experiments.runner.slurm import SlurmExecutor
+
+        return SlurmExecutor(num_threads)
     from somelab.experiments.runner.local import LocalExecutor
 
     return LocalExecutor(num_threads)

@@ -18,7 +18,7 @@ SEED = 20_261_117
 NUM_ITEMS = 200
 NUM_CHOICES = 4
 MOST_LETTERS = 240
-LONGEST_CHOICE = 60
+LONGEST_CHOICE = 50
 """In letters: a small vocabulary at a sequence length of 32 still holds it."""
 ASKED = (
     WordClass.NOUN,
@@ -35,13 +35,13 @@ def story_items() -> Iterator[dict[str, Any]]:
     """The beginning of a story, and four sentences of which one goes on with it. The others follow the same
     number of sentences of other stories."""
     rng = random.Random(SEED)
-    told = [_sentences(document(SEED, index, ["story"])) for index in range(2 * NUM_ITEMS)]
+    told = [_sentences(document(SEED, index, ["story"])) for index in range(3 * NUM_ITEMS)]
     told = [sentences for sentences in told if len(sentences) >= 5]
     made = 0
     for number, sentences in enumerate(told):
         at = rng.randrange(2, len(sentences))
         others = [other for other in told[number + 1 :] + told[:number] if _is_short(other, at)]
-        if made == NUM_ITEMS or not _is_short(sentences, at):
+        if made == NUM_ITEMS or len(others) < NUM_CHOICES - 1 or not _is_short(sentences, at):
             continue
         choices = [sentences[at], *(other[at] for other in rng.sample(others, NUM_CHOICES - 1))]
         if len(set(choices)) < NUM_CHOICES:
