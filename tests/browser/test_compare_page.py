@@ -48,7 +48,7 @@ def test_another_text_scale_budget_or_state_is_not_ranked(visit: Opener, tmp_pat
         "3 runs, not ranked, because they differ in text (stories.txt and other.txt)."
     )
     more = changed(three, data=data(digest="b", documents=200), scale="small")
-    assert "text (stories.txt with 100 and 200 training documents)" in shown(visit, tmp_path, more)
+    assert "text (2 preparations of stories.txt)" in shown(visit, tmp_path, more)
     assert "scale (mini and small)" in shown(visit, tmp_path, more)
     curves = three.runs[-1].curves
     longer = curves.evaluation.model_copy(update={"tokens": [2 * t for t in curves.evaluation.tokens]})

@@ -71,7 +71,7 @@ def test_the_list_searches_and_chooses(visit: Opener, trained: Path, tmp_path: P
 
 
 def test_curves_grow_while_a_run_trains(visit: Opener, tmp_path: Path, cache: None) -> None:
-    settings = {**SETTINGS, "train.steps": 4000, "train.eval_every": 200, "train.snapshot_every": 500}
+    settings = {**SETTINGS, "train.steps": 4000, "train.eval_every": 50, "train.snapshot_every": 500}
     settings.pop("train.minutes")
     command = [
         sys.executable,
@@ -103,6 +103,11 @@ def test_curves_grow_while_a_run_trains(visit: Opener, tmp_path: Path, cache: No
                     break
             assert counts == sorted(counts)
             assert len(set(counts)) >= 3, f"the curve did not grow: {counts}"
+            # The headline and what it is judged by come from the same evaluation.
+            lead = page.locator("[data-testid=lead]").filter(has_text="reached a validation perplexity")
+            lead.wait_for(timeout=120_000)
+            page.locator(".judged").filter(has_text="Judged by the evaluation at step").wait_for()
+            assert "measured yet" not in lead.inner_text()
             page.close()
     finally:
         training.kill()

@@ -1,5 +1,5 @@
 // What keeps runs from being ranked: another text, another scale, another budget, or an end that has not come yet.
-import { listed, short } from "./format";
+import { listed, short, whole } from "./format";
 import type { Run } from "./schema";
 
 /** Budgets that are nearer than this count as equal: the last batch is not always whole. */
@@ -7,8 +7,10 @@ const SAME_BUDGET = 1.05;
 
 export interface Difference {
   what: string;
-  /** The values that occur, in words. */
+  /** The values that occur, in a few words. */
   values: string;
+  /** More, for a note. */
+  detail?: string;
 }
 
 const tokensOf = (run: Run): number => run.curves.evaluation.tokens[run.curves.evaluation.tokens.length - 1] ?? run.final?.tokens ?? 0;
@@ -18,12 +20,12 @@ function distinct(runs: readonly Run[], of: (run: Run) => string): string[] {
 }
 
 /** In what the prepared texts of one source differ. */
-function versions(runs: readonly Run[], name: string): string {
+function versions(runs: readonly Run[]): string {
   const parts = ([["train_documents", "training documents"], ["val_documents", "validation documents"], ["vocab_size", "tokens of vocabulary"]] as const).flatMap(([field, what]) => {
-    const values = distinct(runs, (run) => short(run.data?.[field]));
+    const values = distinct(runs, (run) => whole(run.data?.[field]));
     return values.length > 1 ? [`${listed(values)} ${what}`] : [];
   });
-  return parts.length ? `${name} with ${parts.join(", ")}` : `several preparations of ${name}`;
+  return parts.length ? `The texts have ${parts.join(", ")}` : "";
 }
 
 /** In what runs differ that a ranking must not depend on; empty if their losses may be ranked. */
@@ -32,7 +34,7 @@ export function differences(runs: readonly Run[]): Difference[] {
   const texts = distinct(runs, (run) => `${run.data?.source ?? "unknown text"} ${run.data?.digest ?? ""}`);
   if (texts.length > 1) {
     const names = distinct(runs, (run) => run.data?.source.split("/").pop() ?? "unknown");
-    found.push({ what: "text", values: names.length > 1 ? listed(names) : versions(runs, names[0] ?? "it") });
+    found.push(names.length > 1 ? { what: "text", values: listed(names) } : { what: "text", values: `${texts.length} preparations of ${names[0]}`, detail: versions(runs) });
   }
   const scales = distinct(runs, (run) => run.scale ?? "full");
   if (scales.length > 1) found.push({ what: "scale", values: listed(scales) });

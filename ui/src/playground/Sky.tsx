@@ -80,6 +80,17 @@ export function Sky() {
     hovered.current = null;
     setCard(null);
   };
+  // A finger on a cluster drags it; anywhere else it scrolls the page, which only a listener of this kind can prevent.
+  useEffect(() => {
+    const element = canvas.current!;
+    const touch = (event: TouchEvent) => {
+      const box = element.getBoundingClientRect();
+      const [finger, radius] = [event.touches[0]!, radiusOf(box.width)];
+      if (clusterAt((finger.clientX - box.left - box.width / 2) / radius, (box.top + box.height / 2 - finger.clientY) / radius, radius) !== null) event.preventDefault();
+    };
+    element.addEventListener("touchstart", touch, { passive: false });
+    return () => element.removeEventListener("touchstart", touch);
+  }, []);
   return (
     <div class="disc">
       <canvas

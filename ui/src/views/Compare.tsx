@@ -2,7 +2,7 @@
 import { ofRun } from "../design/colours";
 import { isDark } from "../design/theme";
 import { differences, inWords, seedsInWords } from "../comparable";
-import { counted, fixed, NONE, short, stopped, whole, type Value } from "../format";
+import { counted, fixed, listed, NONE, short, stopped, whole, type Value } from "../format";
 import { Explain } from "../parts/Explain";
 import { Figure, Lead, Missing, Section, Waiting } from "../parts/Figure";
 import { Legend } from "../parts/Legend";
@@ -71,7 +71,7 @@ function Alike({ runs }: { runs: readonly Run[] }) {
     has("budget") && "at an unequal budget, compare the curves below at the same number of tokens",
     has("state") && "a run that has not finished has still to come down",
   ];
-  return <p class="note alike" role="note"><b>Not ranked.</b> {stopped(advice.filter((text) => typeof text === "string").join("; "))}</p>;
+  return <p class="note alike" role="note"><b>Not ranked.</b> {stopped(advice.filter((text) => typeof text === "string").join("; "))} {found.flatMap(({ detail }) => (detail ? [stopped(detail)] : [])).join(" ")}</p>;
 }
 
 /** All runs as chips: in or out. Colours follow the order of choice. */
@@ -123,7 +123,7 @@ function Comparison({ page, runs }: { page: Page; runs: readonly Run[] }) {
         <RunTable runs={runs} colour={colour} />
       </Section>
       {groups.length > 0 && (
-        <Section title="Over random seeds" note={`Runs that are equal but for the random seed: mean and 95 % interval.${differing.length ? ` Configurations that differ in ${inWords(differing)} are not ranked.` : ""}`}>
+        <Section title="Over random seeds" note={`Runs that are equal but for the random seed: mean and 95 % interval.${differing.length ? ` Not ranked: they differ in ${listed(differing.map(({ what }) => what))}.` : ""}`}>
           <GroupTable groups={groups} runs={runs} />
           <GroupRanges groups={groups} isRanked={!differing.length} />
         </Section>
