@@ -18,8 +18,11 @@ from somelab.adapt.reading.schedules import LEAST_CHUNKS, Pace
 from somelab.adapt.reading.score import Score, windows
 from somelab.adapt.reading.word_memory import RECENT, MemorySlots, WordMemory
 from somelab.adapt.settings import AdaptationSettings, gravity_of, paced
+from somelab.config import override
 from somelab.core.gravity import ORDER
 from somelab.core.router import Routing
+from somelab.errors import ConfigError
+from somelab.model import Decoder
 from tests.adapt.builders import stream_of
 from tests.model.builders import config_of, decoder_of
 
@@ -234,3 +237,9 @@ def test_windows_hold_every_token_once() -> None:
     assert all(score.loss == pytest.approx(2.0) for score in gathered)
     assert gathered[0].bits_per_byte == pytest.approx(2 / 3 / math.log(2))
     assert windows(scores[:1], 4) == [scores[0]]
+
+
+def test_pairs_of_sub_keys_are_refused() -> None:
+    model = Decoder(override(config_of(), {"experts.num_experts": 16, "router.keys": "product"}))
+    with pytest.raises(ConfigError, match=r"router.keys.*share sub-keys"):
+        adapting(model)
