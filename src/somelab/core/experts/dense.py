@@ -33,6 +33,8 @@ class DenseExperts(ExpertFamily, name="dense"):
     maps to the output."""
 
     engines = tuple(ENGINES)
+    down_scale_E: Tensor | None
+    up_scale_E: Tensor | None
 
     def __init__(self, d_model: int, config: ExpertsConfig, *, seed: int, layer: int) -> None:
         super().__init__(d_model, config, seed=seed, layer=layer)
@@ -47,12 +49,10 @@ class DenseExperts(ExpertFamily, name="dense"):
         self.down_bias_EF = drawn(num_experts, d_ffn)
         self.up_EDF = drawn(num_experts, d_model, d_ffn) if kind != "readout" else None
         self.up_bias_ED = drawn(num_experts, d_model) if kind != "readout" else None
-
-        def scale() -> nn.Parameter:
-            return nn.Parameter(torch.empty(num_experts), requires_grad=False)
-
-        self.down_scale_E = scale() if dtype == torch.int8 else None
-        self.up_scale_E = scale() if dtype == torch.int8 and kind != "readout" else None
+        # Buffers: scales are part of the format, so that a pool counts as many parameters in every type.
+        for name, exists in (("down_scale_E", True), ("up_scale_E", kind != "readout")):
+            scale_E = torch.empty(num_experts) if dtype == torch.int8 and exists else None
+            self.register_buffer(name, scale_E, persistent=False)
         self.gains_EF = nn.Parameter(torch.empty(num_experts, d_ffn)) if kind == "gains" else None
         self.readout_DF = nn.Parameter(torch.empty(d_model, d_ffn)) if kind == "readout" else None
         rank = config.lora_rank if kind == "lora" else 0
@@ -89,8 +89,8 @@ class DenseExperts(ExpertFamily, name="dense"):
             _store_(up_DF, self.up_EDF, self.up_scale_E, expert)
             self.up_bias_ED[expert].zero_()
 
-    def drawn_weights(self) -> Iterator[tuple[str, nn.Parameter]]:
-        """The parameters that `origin` determines (frozen unless trainability is full)."""
+    def drawn_weights(self) -> Iterator[tuple[str, Tensor]]:
+        """The tensors that `origin` determines (frozen unless trainability is full)."""
         for name in ("down_EFD", "down_bias_EF", "up_EDF", "up_bias_ED", "down_scale_E", "up_scale_E"):
             weight = getattr(self, name)
             if weight is not None:

@@ -73,8 +73,8 @@ class ExpertFamily(nn.Module, ABC):
             )
 
     @abstractmethod
-    def drawn_weights(self) -> Iterator[tuple[str, nn.Parameter]]:
-        """The parameters that `origin` determines, [E, ...] each. A checkpoint leaves them out if they are
+    def drawn_weights(self) -> Iterator[tuple[str, Tensor]]:
+        """The tensors that `origin` determines, [E, ...] each. A checkpoint leaves them out if they are
         frozen."""
 
     @abstractmethod

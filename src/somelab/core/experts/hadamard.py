@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from somelab.core.dispatch.hadamard import HadamardPool, next_power_of_two
 from somelab.core.dispatch.hadamard_engines import HADAMARD, NAMES
@@ -38,7 +38,7 @@ class HadamardExperts(ExpertFamily, name="hadamard"):
         _check(d_model, config)
         self.pool = HadamardPool(derive(seed, "signs", layer), config.num_experts, d_model, config.d_ffn)
 
-    def drawn_weights(self) -> Iterator[tuple[str, nn.Parameter]]:
+    def drawn_weights(self) -> Iterator[tuple[str, Tensor]]:
         """None: signs are computed where they are used."""
         return iter(())
 
