@@ -69,7 +69,7 @@ dist: setup
 # The page of report and serve. Its build is committed: only those who change it need Node.
 ui: setup
 	$(BIN)/python ui/schema.py
-	cd ui && npm ci --no-audit --no-fund && npm run build
+	cd ui && npm install --no-audit --no-fund && npm run build
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis
