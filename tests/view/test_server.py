@@ -15,6 +15,7 @@ import pytest
 
 from somelab.errors import SomelabError
 from somelab.view.live.messages import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, RunList, TraceResponse
+from somelab.view.report import PLAYGROUND, static_page
 from somelab.view.schema.page import Galaxy, LayerGuilds, Page, Run, Trace
 from tests.browser.serving import Answer, Server, serving
 from tests.view.asgi import application
@@ -89,6 +90,15 @@ def test_the_page_may_run_its_own_script_alone(server: Server) -> None:
         "frame-ancestors": "'none'",
     }
     assert all(re.fullmatch(r"'sha256-[A-Za-z0-9+/]{43}='", one) for one in hashes.values())
+
+
+def test_the_playground_is_served_with_its_own_policy(server: Server) -> None:
+    answer, page = server.ask("/playground"), server.ask("/")
+    assert answer.status == 200
+    assert answer.body.decode() == static_page(PLAYGROUND)
+    policy = directives(answer.headers["content-security-policy"])
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] != directives(page.headers["content-security-policy"])["script-src"]
 
 
 @pytest.mark.parametrize(

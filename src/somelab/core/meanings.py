@@ -74,6 +74,10 @@ MEANINGS: dict[str, Meaning] = {
 }
 
 
+SO_FAR = "training so far"
+"""What the measures of a training step were counted over."""
+
+
 def over_validation(num_tokens: int | None) -> str:
     """What an evaluation counts over."""
     return "validation text" if num_tokens is None else f"{num_tokens:,} tokens of validation text"

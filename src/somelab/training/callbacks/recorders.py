@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from somelab.core.collapse import findings
+from somelab.core.meanings import SO_FAR
 from somelab.core.measures import spread
 from somelab.data.tokenizer import END_OF_TEXT_ID
 from somelab.disk import atomic
@@ -62,7 +63,7 @@ class LayerJournal(Callback):
         experts = trainer.config.experts
         sizes = {"num_experts": experts.num_experts, "top_k": experts.top_k, "num_tokens": record.tokens}
         for number, measured in enumerate(self.latest):
-            for finding in findings(number, measured, **sizes):
+            for finding in findings(number, measured, **sizes, over=SO_FAR):
                 trainer.warn(finding.sentence, f"{finding.kind}/{number}")
 
 

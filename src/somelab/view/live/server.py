@@ -35,7 +35,7 @@ from somelab.view.page.groups import page_with
 from somelab.view.page.payload import UNREADABLE, not_a_run, one_line
 from somelab.view.page.studies import study_of
 from somelab.view.page.sweeps import sweep_of
-from somelab.view.report import static_page
+from somelab.view.report import PLAYGROUND, static_page
 from somelab.view.schema.page import Galaxy, LayerGuilds, Run, Trace
 
 if TYPE_CHECKING:
@@ -78,13 +78,17 @@ class Service:
         self._listed: tuple[float, bytes] | None = None
         self._listing: asyncio.Future[bytes] | None = None
         self.table.look()
-        self.page_content = static_page()
-        self.page_policy = policy_of(self.page_content)
+        self._pages = {
+            path: (content, policy_of(content))
+            for path, content in (("/", static_page()), ("/playground", static_page(PLAYGROUND)))
+        }
 
     async def page(self, request: Request) -> Response:
+        """The page, or the playground."""
         from starlette.responses import HTMLResponse
 
-        return HTMLResponse(self.page_content, headers={"Content-Security-Policy": self.page_policy})
+        content, policy = self._pages[request.scope["path"]]
+        return HTMLResponse(content, headers={"Content-Security-Policy": policy})
 
     async def runs(self, request: Request) -> Response:
         """Refreshed at most once a second. While a long look goes on, clients get the list before it."""
@@ -237,6 +241,7 @@ def make_app(roots: Sequence[Path], options: Options, *, host: str, token: str |
     )
     routes: tuple[tuple[str, Handler, str], ...] = (
         ("/", service.page, "GET"),
+        ("/playground", service.page, "GET"),
         ("/api/runs", service.runs, "GET"),
         ("/api/compare", service.compare, "GET"),
         ("/api/sweeps/{run_id}", service.sweep, "GET"),

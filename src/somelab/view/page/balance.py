@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from somelab.config import Config
 from somelab.config.model import READS_AHEAD
 from somelab.core.collapse import DEAD_SHARE, FUSED_CROWDING, UNIFORM_GATES, Finding, findings
-from somelab.core.meanings import MEANINGS, in_evaluation, in_training, over_usage, over_validation
+from somelab.core.meanings import MEANINGS, SO_FAR, in_evaluation, in_training, over_usage, over_validation
 from somelab.view.page.curves import Journal, evaluations, of_kind
 from somelab.view.page.packing import number
 from somelab.view.page.tail import Record
@@ -133,9 +133,7 @@ def judged(config: Config, metrics: Journal, layers: Sequence[Record]) -> Judged
     over = over_usage(ema_decay=gravity.ema_decay, cumulative=gravity.usage == "cumulative")
     sentence = f"Not evaluated yet; judged by training at step {layers[-1]['step']:,}: usage is {over}."
     trained = of_kind(metrics, "train")
-    return Judged(
-        layers[-1]["layers"], "training so far", sentence, trained[-1].get("tokens") if trained else None
-    )
+    return Judged(layers[-1]["layers"], SO_FAR, sentence, trained[-1].get("tokens") if trained else None)
 
 
 def failures(config: Config, by: Judged | None) -> list[Finding]:
