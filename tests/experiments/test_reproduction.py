@@ -14,9 +14,9 @@ from somelab.cli.main import main
 from somelab.config import override, preset
 from somelab.core.measures import entropy_bits, gini
 from somelab.errors import ConfigError, SomelabError
-from somelab.experiments.reproduction import estimate
 from somelab.experiments.reproduction.reproduce import Reproduction, prepared
 from somelab.runs import RunFolder
+from somelab.training.machine import memory
 from somelab.training.session import start
 from somelab.training.usage_with_padding import ENTROPY, GINI
 from tests.training.builders import SMALL, assert_same_run, flags_of, trainer_of, write_text
@@ -139,7 +139,7 @@ def test_what_cannot_be_reproduced_is_refused(
 ) -> None:
     with pytest.raises(ConfigError, match="has no published figures"):
         made_of(text, tmp_path / "run", "some")
-    monkeypatch.setattr(estimate, "_total_memory", lambda: 16 * 2**30)
+    monkeypatch.setattr(memory, "total_memory", lambda: 16 * 2**30)
     one = preset("b3")
-    with pytest.raises(SomelabError, match=r"b3 needs about 22.6 GB of memory, and this machine has 17.2 GB"):
+    with pytest.raises(SomelabError, match=r"needs about 22.6 GB of memory, and this machine has 17.2 GB"):
         prepared(one, one.config, "full", tmp_path / "run")

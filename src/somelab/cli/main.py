@@ -56,7 +56,7 @@ VERBS: dict[str, Verb] = {
         "somelab.cli.models.generate", "continue a prompt, with the experts of each token", "models"
     ),
     "export": Verb(
-        "somelab.cli.models.export", "write a run for other tools: Hugging Face transformers, ONNX", "models"
+        "somelab.cli.models.export", "write a run for other tools: Hugging Face transformers", "models"
     ),
     "sweep": Verb(
         "somelab.cli.lab.sweep", "run a published series, each arm with several random seeds", "experiments"

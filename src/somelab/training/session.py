@@ -25,6 +25,7 @@ from somelab.training.callbacks.recorders import KeySnapshots, LayerJournal, Sam
 from somelab.training.callbacks.views import LivePanel, PlainLines
 from somelab.training.loop import Outcome, Trainer
 from somelab.training.machine.environment import describe
+from somelab.training.machine.memory import check_memory
 from somelab.training.machine.world import World, join_world, leave_world
 from somelab.training.rules import check_rules, check_same, remembered
 
@@ -46,6 +47,7 @@ def start(
     run = RunFolder(out)
     config = anchored(config)
     check_rules(config, rules)
+    check_memory(config)
     world = join_world()
     # All checks come before anything is written, and cheap checks before slow ones.
     if world.is_first:

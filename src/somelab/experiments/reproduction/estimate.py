@@ -9,12 +9,10 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
 from somelab.config import Config
-from somelab.errors import SomelabError
 from somelab.runs import RunFolder
 
 if TYPE_CHECKING:
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
     from somelab.data.prepare import PreparedData
 
 HOUR = 3600
-MEMORY_BESIDE = 1e9
-"""Bytes beside the weights: activations of one micro-batch, optimizer, the program itself."""
 BUSY = 0.7
 """Share of its cores' time below which the machine is called busy."""
 RECENT = 50
@@ -77,18 +73,6 @@ class Estimate:
             f"{self.num_steps:,} steps{done}, {_duration(self.step_seconds)} each; {self.num_evaluations} "
             f"evaluations, {_duration(self.evaluation_seconds)} each: about {_duration(self.seconds)}{busy}"
             f"{memory}"
-        )
-
-
-def check_memory(config: Config, name: str) -> None:
-    """Raise if the weights alone do not fit this machine."""
-    from somelab.model.count import count_parameters
-
-    needed, total = count_parameters(config).bytes + MEMORY_BESIDE, _total_memory()
-    if total is not None and needed > total:
-        raise SomelabError(
-            f"{name} needs about {needed / 1e9:.1f} GB of memory, and this machine has {total / 1e9:.1f} GB; "
-            "add --scale small (or mini, micro), or --experts.storage bfloat16, which halves the experts"
         )
 
 
@@ -166,16 +150,6 @@ def _time(work: Callable[[], None]) -> float:
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
-
-
-def _total_memory() -> int | None:
-    path = Path("/proc/meminfo")
-    if not path.exists():
-        return None
-    for line in path.read_text().splitlines():
-        if line.startswith("MemTotal:"):
-            return int(line.split()[1]) * 1024
-    return None
 
 
 def _peak_memory() -> int | None:

@@ -144,6 +144,7 @@ def prepared(
     from somelab.data.batches import Loader
     from somelab.data.prepare import prepare
     from somelab.training.budget import Budget
+    from somelab.training.machine.memory import check_memory
     from somelab.training.session import anchored
 
     figures = preset.published
@@ -154,7 +155,7 @@ def prepared(
             "has no published figures to be held against",
             "choose a published run (`somelab presets`); `somelab train` trains this one",
         )
-    estimate.check_memory(config, preset.name)
+    check_memory(config)
     config = anchored(config)
     data = prepare(config, progress=report)
     num_steps = Budget.of(config.train, Loader(data, config).num_batches_per_epoch).steps
