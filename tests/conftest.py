@@ -39,6 +39,12 @@ def small_numbers() -> Iterator[None]:
     torch.set_flush_denormal(False)
 
 
+@pytest.fixture(autouse=True)
+def no_width() -> None:
+    """Libraries that a test imports may set the width of the terminal for the rest of the process."""
+    os.environ.pop("COLUMNS", None)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Prepared data go to a folder of this session, and never to the user's."""

@@ -101,7 +101,7 @@ def test_parquet_reads_the_text_column(tmp_path: Path) -> None:
         ConfigError, match=r"data.text_column = 'id': .*a.parquet holds int64 in it, not text"
     ):
         list(read_documents(path, "id"))
-    with pytest.raises(ConfigError, match="is not a sound Parquet file"):
+    with pytest.raises(ConfigError, match="is not a valid Parquet file"):
         texts_of(write(tmp_path / "b.parquet", "no table"))
 
 

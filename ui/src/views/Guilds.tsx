@@ -28,7 +28,9 @@ export function Guilds({ run }: { run: Run }) {
       </>
     );
   }
-  const current = all.find((one) => one.layer === layer) ?? all[all.length - 1]!;
+  // Until a layer is chosen: the last one in which there is something to see.
+  const last = all.filter((one) => one.guilds.length).at(-1) ?? all[all.length - 1]!;
+  const current = all.find((one) => one.layer === layer) ?? last;
   return (
     <>
       <Lead eyebrow={<Eyebrow run={run} />}>{sentence(all)}</Lead>
