@@ -306,7 +306,9 @@ def test_the_list_comes_with_the_package(
         assert {"verdict", "effect", "low", "high", "seeds", "scale", "tuned", "rates", "date"} <= set(one)
         # Nothing that is untuned has a verdict.
         assert one["tuned"] or one["verdict"] in ("untuned", "not run")
-        assert one["verdict"] in ("not run", "untuned") or (one["effect"] is not None and one["seeds"] and one["date"])
+        assert one["verdict"] in ("not run", "untuned") or (
+            one["effect"] is not None and one["seeds"] and one["date"]
+        )
     assert main(["evidence", "wider-is-better", "--list", "--json", *nowhere]) == 0
     assert [one["claim"] for one in json.loads(capsys.readouterr().out)] == ["wider-is-better"]
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)

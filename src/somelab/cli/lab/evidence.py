@@ -3,7 +3,6 @@ it."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -299,17 +298,17 @@ def _print(ledger: Ledger) -> None:
 
 
 def _list(claims: Sequence[Mapping[str, Any]], as_json: bool) -> None:
-    from somelab.cli.terminal import console, entry, headings, print_json, table
+    from somelab.cli.terminal import console, entry, headings, is_narrow, print_json, table
 
     if as_json:
         print_json(claims)
         return
     names = headings("claim", "statement")
-    columns = LISTED[:3] if sys.stdout.isatty() else LISTED
+    columns = LISTED[:3] if is_narrow() else LISTED
     shown = table(*names, *columns, numbers=("effect", "seeds"), wrapped=names)
     for one in claims:
         cells = [one["verdict"], *_figures(one)]
-        if sys.stdout.isatty():  # too narrow for all columns: where it was judged goes below the interval
+        if is_narrow():  # too narrow for all columns: where it was judged goes below the interval
             cells = [*cells[:2], f"{cells[2]}\n{', '.join(cell for cell in cells[4:6] if cell)}"]
         shown.add_row(*entry(one["claim"], one["sentence"]), *cells)
     console().print(shown)
@@ -329,17 +328,22 @@ def _list(claims: Sequence[Mapping[str, Any]], as_json: bool) -> None:
 LISTED = ("verdict", "effect", "95 % interval", "seeds", "scale", "length", "tuned", "date")
 
 
+def _signed(value: float) -> str:
+    """Nats and shares to four digits; numbers of weights as whole numbers."""
+    return f"{value:+.4f}" if abs(value) < 1000 else f"{value:+,.0f}"
+
+
 def _figures(one: Mapping[str, Any]) -> list[str]:
     if one["effect"] is None:
         return [""] * (len(LISTED) - 1)
-    interval = "one seed" if one["low"] is None else f"{one['low']:+.4f} to {one['high']:+.4f}"
+    interval = "one seed" if one["low"] is None else f"{_signed(one['low'])} to {_signed(one['high'])}"
     place = [
         one["scale"],
         f"{one['tokens'] / 1e6:.1f} M tokens",
         "yes" if one["tuned"] else "no",
         one["date"],
     ]
-    return [f"{one['effect']:+.4f}", interval, str(one["seeds"]), *place]
+    return [_signed(one["effect"]), interval, str(one["seeds"]), *place]
 
 
 def _plan(ledger: Ledger, as_json: bool) -> None:

@@ -330,7 +330,9 @@ ARMS: dict[str, ArmSettings] = {
     "no-causal-mask": ArmSettings({"model.causal": False}),
     # further claims of the authors
     "gpt2-some": ArmSettings(GPT2_SOME),
-    "cumulative-usage": ArmSettings({"gravity.usage": "cumulative"}, probes=("domain-shift",)).like("base", RULES),
+    "cumulative-usage": ArmSettings({"gravity.usage": "cumulative"}, probes=("domain-shift",)).like(
+        "base", RULES
+    ),
     "base-linear": ArmSettings({"router.kind": "linear"}),
     "width-x2-linear": ArmSettings(
         {"router.kind": "linear", **times(2, "model.d_model"), "model.num_heads": 8}, first_rate=-2
