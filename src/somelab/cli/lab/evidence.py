@@ -329,8 +329,8 @@ LISTED = ("verdict", "effect", "95 % interval", "seeds", "scale", "length", "tun
 
 
 def _signed(value: float) -> str:
-    """Nats and shares to four digits; numbers of weights as whole numbers."""
-    return f"{value:+.4f}" if abs(value) < 1000 else f"{value:+,.0f}"
+    """Nats and shares to four digits; numbers of weights in thousands."""
+    return f"{value:+.4f}" if abs(value) < 1000 else f"{value / 1000:+,.0f} k"
 
 
 def _figures(one: Mapping[str, Any]) -> list[str]:
