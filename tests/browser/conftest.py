@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +49,15 @@ class Watch:
 
     complaints: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+
+
+def until(page: Page, ready: Callable[[], bool]) -> None:
+    """Wait, without a script in the page: its policy forbids to evaluate any."""
+    for _ in range(600):
+        if ready():
+            return
+        page.wait_for_timeout(50)
+    assert ready()
 
 
 class Opener:

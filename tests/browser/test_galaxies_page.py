@@ -11,7 +11,7 @@ import pytest
 from somelab.view.report import write_report
 from somelab.view.schema.page import Galaxy, KeyMap, Page, WordUse
 from tests.browser import synthetic
-from tests.browser.conftest import Opener
+from tests.browser.conftest import Opener, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page as Shown
@@ -117,11 +117,11 @@ def test_a_number_without_an_expert_is_reported(visit: Opener, tmp_path: Path) -
 def test_keys_work_after_a_click_on_a_control(visit: Opener, tmp_path: Path) -> None:
     page = opened(visit, tmp_path, made(guild=[0, 1] * 8))
     page.locator(".choice", has_text="Colour by").get_by_text("use", exact=True).click()
+    # The focus leaves the control a moment after the click, and the page draws a moment after a key.
+    until(page, lambda: page.evaluate("document.activeElement === document.body"))
     page.keyboard.press("ArrowLeft")
-    page.wait_for_timeout(300)
-    before = page.get_by_test_id("time").get_attribute("aria-valuetext")
-    assert before == "step 667 of 1000"
+    until(page, lambda: page.get_by_test_id("time").get_attribute("aria-valuetext") == "step 667 of 1000")
     page.keyboard.press("Space")
-    assert page.get_by_test_id("play").get_attribute("aria-label") == "Pause"
+    until(page, lambda: page.get_by_test_id("play").get_attribute("aria-label") == "Pause")
     page.keyboard.press("2")
-    assert "#/balance" in page.url
+    until(page, lambda: "#/balance" in page.url)

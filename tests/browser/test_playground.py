@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import pytest
 
 from somelab.view.report import PLAYGROUND
-from tests.browser.conftest import Opener
+from tests.browser.conftest import Opener, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 ADDRESS = "file://" + str(files("somelab.view") / "static" / PLAYGROUND)
-
-
-def until(page: Page, ready: Callable[[], bool]) -> None:
-    """Wait, without a script in the page: its policy forbids to evaluate any."""
-    for _ in range(600):
-        if ready():
-            return
-        page.wait_for_timeout(50)
-    assert ready()
 
 
 def step_of(page: Page) -> int:
