@@ -9,7 +9,7 @@ from typing import Any
 from somelab.view.report import write_report
 from somelab.view.schema.page import Line, MeasureInfo, Page, Series
 from tests.browser import synthetic
-from tests.browser.conftest import Opener
+from tests.browser.conftest import Opener, until
 
 LINES = {
     "crowding": Line(value=0.95, side="above", sentence="keys have fused"),
@@ -99,11 +99,14 @@ def test_traces_have_few_colours_and_arrows_walk_from_anywhere(visit: Opener, tm
     colours = "spans => new Set(spans.map(span => span.style.backgroundColor)).size"
     assert 1 < column.locator(".tokens span").evaluate_all(colours) <= 8
     page.locator(".choice", has_text="Colour by").get_by_text("experts", exact=True).click()
-    page.wait_for_timeout(200)
-    before = column.locator(".tokens .at").get_attribute("data-token")
+    until(page, lambda: page.evaluate("document.activeElement === document.body"))
+
+    def token() -> int:
+        return int(column.locator(".tokens .at").get_attribute("data-token") or -1)
+
+    following = token() + 1
     page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(200)
-    assert int(column.locator(".tokens .at").get_attribute("data-token") or -1) == int(before or -1) + 1
+    until(page, lambda: token() == following)
 
 
 def test_a_phone_shows_one_layer_of_a_trace(visit: Opener, tmp_path: Path) -> None:

@@ -27,6 +27,21 @@ def step_of(page: Page) -> int:
     return int(found[1].replace(",", ""))
 
 
+def settled_step(page: Page) -> int:
+    """The step at which it stays."""
+    step = step_of(page)
+    while True:
+        page.wait_for_timeout(700)
+        if step_of(page) == step:
+            return step
+        step = step_of(page)
+
+
+def await_label(page: Page, label: str) -> None:
+    """The page draws a moment after a key is pressed."""
+    until(page, lambda: page.get_by_test_id("play").get_attribute("aria-label") == label)
+
+
 def await_hash(page: Page, expected: str) -> None:
     """The address follows the settings after a moment."""
     until(page, lambda: page.url.partition("#")[2] == expected)
@@ -36,19 +51,15 @@ def test_it_plays_and_stops(visit: Opener) -> None:
     page = visit(ADDRESS, moves=True)
     until(page, lambda: step_of(page) >= 10)
     page.keyboard.press("Space")
-    assert page.get_by_test_id("play").get_attribute("aria-label") == "Play"
-    page.wait_for_timeout(700)
-    stopped = step_of(page)
-    page.wait_for_timeout(700)
-    assert step_of(page) == stopped
+    await_label(page, "Play")
+    stopped = settled_step(page)
     page.keyboard.press("s")
-    page.wait_for_timeout(700)
-    assert step_of(page) == stopped + 1
+    until(page, lambda: step_of(page) == stopped + 1)
+    assert settled_step(page) == stopped + 1
     page.keyboard.press("r")
-    page.wait_for_timeout(700)
+    until(page, lambda: step_of(page) <= 1)
     page.keyboard.press("s")
-    page.wait_for_timeout(700)
-    assert step_of(page) <= 2
+    assert settled_step(page) <= 2
 
 
 def test_settings_are_in_the_address(visit: Opener) -> None:
@@ -77,10 +88,11 @@ def test_the_same_link_shows_the_same(visit: Opener) -> None:
     for _ in range(2):
         page = visit(ADDRESS + "#preset=v7&seed=7&speed=5", moves=True)
         page.keyboard.press("Space")
+        await_label(page, "Play")
         page.keyboard.press("r")
         for _ in range(9):
             page.keyboard.press("s")
-        page.wait_for_timeout(700)
+        settled_step(page)
         seen.append(" ".join(page.locator(".chart b").all_inner_texts()))
     assert seen[0] == seen[1]
 
@@ -88,15 +100,17 @@ def test_the_same_link_shows_the_same(visit: Opener) -> None:
 def test_the_keyboard_works_after_a_slider(visit: Opener) -> None:
     page = visit(ADDRESS, moves=True)
     page.get_by_test_id("alpha").click()
+    until(page, lambda: page.evaluate("document.activeElement === document.body"))
     page.keyboard.press("Space")
-    assert page.get_by_test_id("play").get_attribute("aria-label") == "Play"
+    await_label(page, "Play")
     page.keyboard.press("2")
-    assert page.get_by_test_id("preset-v7").get_attribute("aria-pressed") == "true"
+    until(page, lambda: page.get_by_test_id("preset-v7").get_attribute("aria-pressed") == "true")
 
 
 def test_clusters_are_dragged(visit: Opener) -> None:
     page = visit(ADDRESS + "#preset=v7", moves=True)
     page.keyboard.press("Space")
+    await_label(page, "Play")
     box = page.get_by_test_id("sky").bounding_box()
     assert box is not None
     x, y, rim = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 0.385 * 1.2 * box["width"]
@@ -122,9 +136,10 @@ def test_measures_show_what_the_presets_claim(visit: Opener) -> None:
     """v4 fuses: after some hundred steps, crowding is above that of evenly spread keys."""
     page = visit(ADDRESS + "#preset=v4", moves=True)
     page.keyboard.press("Space")
+    await_label(page, "Play")
     for _ in range(240):
         page.keyboard.press("s")
-    page.wait_for_timeout(700)
+    settled_step(page)
     assert page.locator("[data-measure=crowding] b").inner_text() >= "0.999"
     assert page.locator("[data-measure=dead] b").inner_text() == "0 %"
 
