@@ -47,6 +47,20 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
     assert (tmp_path / "config.yaml").read_text() == "mine"
 
 
+@pytest.mark.parametrize("made", [["checkpoints"], ["checkpoints", "keys"]])
+def test_a_run_that_was_killed_between_its_folders_is_begun_again(tmp_path: Path, made: list[str]) -> None:
+    for name in made:
+        (tmp_path / "run" / name).mkdir(parents=True)
+    assert create(tmp_path / "run").config() == CONFIG
+    for number, content in enumerate(({"checkpoints": "a file"}, {"keys": None})):
+        folder = tmp_path / f"other-{number}"
+        folder.mkdir()
+        for name, text in content.items():
+            (folder / name).write_text(text) if text else (folder / name).mkdir()
+        with pytest.raises(RunError, match="is not empty; choose another folder"):
+            create(folder)
+
+
 def test_a_run_is_not_overwritten(tmp_path: Path) -> None:
     create(tmp_path / "run")
     with pytest.raises(RunError, match="is a run; continue it with `somelab resume"):

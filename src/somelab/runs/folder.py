@@ -112,10 +112,10 @@ class RunFolder:
                 f"--out {self.path}: is a run; continue it with `somelab resume {self.path}`, or choose "
                 "another folder"
             )
-        unborn = {"checkpoints", "keys"} <= inside <= BEFORE_THE_RUN and not [
-            *self.checkpoints.iterdir(),
-            *self.keys.iterdir(),
-        ]
+        # A new run makes its folders in this order, before any file.
+        begun = inside == {"checkpoints"} or {"checkpoints", "keys"} <= inside <= BEFORE_THE_RUN
+        folders = [self.path / name for name in ("checkpoints", "keys") if name in inside]
+        unborn = begun and all(folder.is_dir() and not any(folder.iterdir()) for folder in folders)
         if inside and not unborn:
             raise RunError(f"--out {self.path}: is not empty; choose another folder")
 
