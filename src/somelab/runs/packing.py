@@ -50,7 +50,7 @@ def pack(
         raise RunError(f"run {run.path}: is not finished; `somelab resume {run.path}` continues it")
     trained = load_trained(run, which)
     environment = _environment(run)
-    named = override(config, {"data.source": _name_of_source(config.data.source)})
+    named = override(config, {"data.source": name_of_source(config.data.source)})
     facts = _facts(run, named, name or out.name, reads)
     copy = RunFolder.create(out, named, facts, environment, run.read_text(run.tokenizer.name))
     lengths = {name: _copy_journal(run, copy, name, most) for name, most in MOST_RECORDS.items()}
@@ -77,8 +77,8 @@ def size_of(run: RunFolder) -> int:
     return sum(path.stat().st_size for path in run.path.rglob("*") if path.is_file())
 
 
-def _name_of_source(source: str) -> str:
-    """A source without the folders that it lies in."""
+def name_of_source(source: str) -> str:
+    """A source without the folders that it lies in: they say more about a person than about data."""
     return Path(source).name if Path(source).is_absolute() else source
 
 
@@ -93,7 +93,7 @@ def _facts(run: RunFolder, config: Config, name: str, reads: str) -> dict[str, A
 
 def _environment(run: RunFolder) -> dict[str, Any]:
     known = {name: value for name, value in run.read_json("environment.json").items() if name not in LEFT_OUT}
-    known["command"] = [_name_of_source(str(word)) for word in known.get("command", [])]
+    known["command"] = [name_of_source(str(word)) for word in known.get("command", [])]
     known["platform"] = str(known.get("platform", "")).partition("-")[0]  # the system, without its build
     return known
 

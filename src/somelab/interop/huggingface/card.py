@@ -3,11 +3,11 @@ folder."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import yaml
 
+from somelab.runs.packing import name_of_source
 from somelab.runs.trained import TrainedModel
 
 MAX_SAMPLES = 2
@@ -52,11 +52,6 @@ def card_of(trained: TrainedModel, *, full_pools: bool = False) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def shown_source(source: str) -> str:
-    """The data's name. Of a path the last part is enough: folders say more about a person than about data."""
-    return Path(source).name if Path(source).is_absolute() else source
-
-
 def _front_matter(evaluation: dict[str, Any]) -> str:
     matter: dict[str, Any] = {
         "library_name": "transformers",
@@ -96,7 +91,7 @@ def _data(facts: dict[str, Any]) -> str:
     data = facts.get("data")
     if not isinstance(data, dict):
         return ""
-    source = shown_source(str(data.get("source", "unknown")))
+    source = name_of_source(str(data.get("source", "unknown")))
     rows = [("source", f"`{source}`"), ("digest of the tokens", f"`{data.get('digest')}`")]
     rows += [
         (f"{part} {unit}", f"{data[f'{part}_{unit}']:,}")

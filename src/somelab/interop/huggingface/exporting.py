@@ -11,7 +11,8 @@ from somelab.data.tokenizer import END_OF_TEXT, END_OF_TEXT_ID, PAD, PAD_ID, Tok
 from somelab.disk import atomic
 from somelab.errors import ConfigError, SomelabError
 from somelab.interop.extras import needed
-from somelab.interop.huggingface.card import card_of, shown_source
+from somelab.interop.huggingface.card import card_of
+from somelab.runs.packing import name_of_source
 from somelab.runs.trained import TrainedModel
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def to_model(trained: TrainedModel, *, full_pools: bool = False) -> SomelabForCa
     from somelab.interop.huggingface.modeling import SomelabForCausalLM
 
     settings = trained.model.config.model_dump(mode="json")
-    settings["data"]["source"] = shown_source(settings["data"]["source"])
+    settings["data"]["source"] = name_of_source(settings["data"]["source"])
     config = SomelabConfig(
         settings, pools.describe(trained.model), full_pools, eos_token_id=END_OF_TEXT_ID, pad_token_id=PAD_ID
     )
