@@ -14,13 +14,12 @@ setup: .venv/.ready
 demo: setup
 	$(BIN)/somelab demo
 
-# The model of `somelab play`: train it on DATA, for MINUTES in all, and pack it into the package. After
-# Ctrl-C or a crash the same command continues.
+# The model of `somelab play`: train it on DATA, and pack it into the package. After Ctrl-C or a crash the
+# same command continues.
 DATA ?= tinystories
-MINUTES ?= 240
 stories: setup
 	if test -d runs/stories; then $(BIN)/somelab resume runs/stories || true; else $(BIN)/somelab train \
-		--config examples/stories.yaml --data $(DATA) --minutes $(MINUTES) --out runs/stories; fi
+		--config examples/stories.yaml --data $(DATA) --out runs/stories; fi
 	$(BIN)/somelab pack runs/stories --out src/somelab/shipped/stories --replace
 
 test: setup
