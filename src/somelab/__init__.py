@@ -8,6 +8,7 @@
     Callback          act while `train` runs
     Rule              a rule by which keys move, to add one of your own
     ExpertFamily      a kind of experts, to add one of your own
+    GrownPool         experts added to a frozen model, trained once on new text
 
 Each name is imported when it is first used: `import somelab` alone loads neither torch nor pydantic. Once
 transformers is imported as well, its Auto classes know the models that `somelab export` writes."""
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from somelab.library.language_model import LanguageModel, load
     from somelab.library.layer import LayerOutput, SomeLayer
     from somelab.library.training import train
+    from somelab.model.growth import GrownPool
     from somelab.training.callbacks import Callback
 
 __version__ = "0.1.0"
@@ -37,6 +39,7 @@ _WHERE = {
     "Callback": "training.callbacks",
     "Config": "config",
     "ExpertFamily": "core.experts",
+    "GrownPool": "model.growth",
     "LanguageModel": "library.language_model",
     "LayerOutput": "library.layer",
     "Rule": "core.gravity",
@@ -53,6 +56,7 @@ __all__ = [
     "Callback",
     "Config",
     "ExpertFamily",
+    "GrownPool",
     "LanguageModel",
     "LayerOutput",
     "Rule",

@@ -58,6 +58,19 @@ export interface Band {
   high: (number | null)[];
 }
 
+/** A generation of experts that a learner has added. */
+export interface Born {
+  name: string;
+  /** The number of the experience that was read then. */
+  at_experience: number;
+  /** How many tokens of it were read before. */
+  at_token: number;
+  parameters: number;
+  bytes: number;
+  /** The expert that it began as a copy of; `base`: new parts. */
+  start_from: string;
+}
+
 export interface Curves {
   train: TrainCurve;
   evaluation: EvaluationCurve;
@@ -161,6 +174,26 @@ export interface Group {
   scale: string | null;
   /** By the names of `Final`: of the finished runs, a seed counted once. Where none is finished, of all as they stand, without intervals. */
   figures: Record<string, Interval>;
+}
+
+/** Experts that were added to a trained run, trained on one text, and frozen. */
+export interface GrownGeneration {
+  name: string;
+  /** What they were trained on. */
+  text: string;
+  num_experts: number;
+  num_parameters: number;
+  num_bytes: number;
+  /** Tokens that they were trained on. */
+  num_tokens: number;
+  /** The expert that they began as a copy of; `base`: new parts. */
+  start_from: string;
+  /** Loss on the new text, in nats per token. */
+  new_before: number | null;
+  new_after: number | null;
+  /** Loss on the text of the run itself. */
+  old_before: number | null;
+  old_after: number | null;
 }
 
 export interface Guild {
@@ -421,6 +454,8 @@ export interface Run {
   left_out: LeftOut[];
   /** The published figures of its preset, drawn behind its own. */
   published: Published | null;
+  /** The generations of experts that were added after training, oldest first. */
+  growth: GrownGeneration[];
 }
 
 export interface RunList {
@@ -495,6 +530,10 @@ export interface Study {
   learned: string[];
   measures: ResultMeasure[];
   learners: StudyLearner[];
+  /** Average loss against the learning rate; null in a study that tunes nothing. */
+  tuning: ValueChart | null;
+  /** The learning rate of each base. */
+  bases: Record<string, ArmTuning>;
 }
 
 /** One way to learn a stream, over its random seeds. */
@@ -509,6 +548,22 @@ export interface StudyLearner {
   matrix: number[][];
   /** Loss of each stretch of the stream before it was learned from; a place is the middle of its stretch. */
   online: Band;
+  /** null in studies of earlier versions, and where nothing is trained by gradient. */
+  learning_rate: number | null;
+  /** null in a study that tunes nothing. */
+  tuning: ArmTuning | null;
+  /** Beyond those of the base. */
+  parameters_added: number | null;
+  /** What has to be stored after the stream beyond the base. */
+  bytes_added: number | null;
+  /** Of one run, mean over seeds. */
+  cpu_seconds: number | null;
+  /** Of a learner that grows, with the first seed. */
+  generations: Born[];
+  /** The experts at the end, the base first. */
+  served_by: string[];
+  /** Share of the tokens of each experience by expert, at the end, mean over seeds. */
+  served: number[][];
 }
 
 /** The folder of a sweep. Of one that cannot be read only the first fields are filled. */

@@ -15,7 +15,7 @@ from contextlib import redirect_stderr
 from difflib import get_close_matches
 from importlib import import_module
 from itertools import dropwhile, takewhile
-from typing import Any, TextIO, TypeVar, get_origin, get_type_hints
+from typing import Any, TextIO, TypeVar, get_args, get_origin, get_type_hints
 
 import tyro
 
@@ -82,6 +82,8 @@ def _arranged(arguments_type: type, argv: Sequence[str], verb: str) -> list[str]
             flags += [name, value]
         elif waiting and not waiting[0].startswith("--"):
             flags += [name, waiting.pop(0)]
+            for _ in range(_num_values(arguments_type, name) - 1):
+                flags += [waiting.pop(0)] if waiting and not waiting[0].startswith("--") else []
         else:
             raise SomelabError(f"{name} has no value; see `somelab {verb} --help`")
     most = _most_positionals(arguments_type)
@@ -99,6 +101,12 @@ def _flags(arguments_type: type) -> dict[str, bool]:
         for note in getattr(annotated[name], "__metadata__", ()):
             flags |= dict.fromkeys(getattr(note, "aliases", None) or (), hints[name] is bool)
     return flags
+
+
+def _num_values(arguments_type: type, flag: str) -> int:
+    """How many values a flag takes: more than one where its type is a tuple of a fixed length."""
+    hint = get_type_hints(arguments_type).get(flag.lstrip("-").replace("-", "_"))
+    return max((len(get_args(one)) for one in (hint, *get_args(hint)) if get_origin(one) is tuple), default=1)
 
 
 def _positional_names(arguments_type: type) -> set[str]:

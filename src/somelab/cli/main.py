@@ -77,6 +77,12 @@ VERBS: dict[str, Verb] = {
     "serve": Verb("somelab.cli.models.serve", "show runs in a browser while they train", "models"),
     "pack": Verb("somelab.cli.models.pack", "copy a trained run into a small folder to ship", "models"),
     "adapt": Verb("somelab.cli.lab.adapt", "test-time adaptation: read other text while keys move", "models"),
+    "grow": Verb(
+        "somelab.cli.models.grow", "add experts to a trained run, trained alone on new text", "models"
+    ),
+    "carve": Verb(
+        "somelab.cli.lab.carve", "cut a pretrained model into experts, and use some of them", "models"
+    ),
     "continual": Verb(
         "somelab.cli.lab.continual", "learn kinds of text one after another, and what is forgotten", "models"
     ),

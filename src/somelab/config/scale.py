@@ -109,7 +109,7 @@ def scaled(config: Config, name: str) -> Config:
         "model.vocab_size": _part(config.model.vocab_size, scale.vocab, least=512),
         "experts.num_experts": num_experts,
         "experts.top_k": top_k,
-        "experts.d_ffn": _part(config.experts.d_ffn, scale.width, multiple=16, least=16),
+        "experts.d_ffn": _expert_width(config, scale, width),
         "router.entropy_band": _band(config, top_k),
         "gravity.warmup_steps": _part(config.gravity.warmup_steps, scale.warmup, least=0),
         "train.batch_size": batch,
@@ -135,6 +135,15 @@ def _part(size: int, share: Share, multiple: int = 1, least: int = 1) -> int:
     itself."""
     rounded = math.floor(size * share / multiple + Share(1, 2)) * multiple
     return size if share == 1 else min(size, max(rounded, least))
+
+
+def _expert_width(config: Config, scale: Scale, width: int) -> int:
+    """d_ffn: to a multiple of 16; where experts are blocks of a transform, to a multiple of its width."""
+    part = _part(config.experts.d_ffn, scale.width, multiple=16, least=16)
+    if config.experts.family != "hadamard":
+        return part
+    block = 1 << (width - 1).bit_length()
+    return max(block, part // block * block)
 
 
 def _heads(num_heads: int, width: int) -> int:

@@ -14,6 +14,7 @@ from somelab.data.tokenizer import END_OF_TEXT_ID, Tokenizer
 from somelab.errors import ConfigError, SomelabError
 from somelab.model import Decoder
 from somelab.model.generate import generate
+from somelab.model.growth import GrownPool
 from somelab.runs import RunFolder
 from somelab.runs.packing import reads_of
 from somelab.runs.trained import load_trained
@@ -38,6 +39,7 @@ class LanguageModel:
         self.tokenizer: Tokenizer = trained.tokenizer
         self.step: int = trained.state.step
         self.is_finished: bool = trained.state.finished
+        self.pool: GrownPool | None = trained.pool
 
     @property
     def path(self) -> Path:
@@ -142,6 +144,27 @@ class LanguageModel:
         from somelab.adapt import adapting
 
         return adapting(self.model, **settings)
+
+    def grow(
+        self,
+        data: str | PathLike[str],
+        *,
+        name: str,
+        steps: int | None = None,
+        learning_rate: float | None = None,
+        experts: int = 1,
+        progress: Progress | None = None,
+    ) -> LanguageModel:
+        """Add experts to the run that learn a new text, while everything else stays as it is to the bit.
+        Returns the grown model; its `pool` lists what was grown. `steps`: None: one pass over the text;
+        `learning_rate`: None: that of the run."""
+        from somelab.adapt.growth import GrowthPlan, grow
+
+        train = self.run.config().train
+        rate = train.learning_rate if learning_rate is None else learning_rate
+        plan = GrowthPlan(str(data), name, rate, num_steps=steps, num_experts=experts, seed=train.seed)
+        grow(self.run, plan, progress=progress)
+        return LanguageModel(self.run)
 
     def save_pretrained(self, folder: str | PathLike[str], *, full_pools: bool = False) -> Path:
         """Write a folder for Hugging Face's transformers: model, tokenizer, model card, code. Needs the extra

@@ -6,7 +6,7 @@ Shape letters: B sequences, T tokens, D model width, V vocabulary."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -165,6 +165,9 @@ class Decoder(nn.Module):
         for parameter in (self.head_weight, self.head_bias):
             if parameter is not None:
                 draw_uniform_(parameter, model.d_model, rng)
+        self.grown_head: Callable[[Tensor], Tensor] | None = None
+        """Set by a grown pool: adds columns to the head's weight, for the features that it adds to the hidden
+        state."""
 
     def forward(
         self,
@@ -250,7 +253,8 @@ class Decoder(nn.Module):
 
     def head_parameters(self) -> tuple[Tensor, Tensor | None]:
         """Weight [V, D] (the embedding's where the head is tied) and bias [V]."""
-        return self.embedding.weight if self.head_weight is None else self.head_weight, self.head_bias
+        weight_VD = self.embedding.weight if self.head_weight is None else self.head_weight
+        return weight_VD if self.grown_head is None else self.grown_head(weight_VD), self.head_bias
 
     def new_cache(self, num_rows: int) -> KeyValueCache:
         """An empty cache for `num_rows` sequences."""

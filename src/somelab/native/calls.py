@@ -14,12 +14,11 @@ POINTER, SIZE, WORD, INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64, cty
 
 
 def calls_of(
-    library: ctypes.CDLL, arguments: Mapping[str, Sequence[Any]]
+    library: ctypes.CDLL, arguments: Mapping[str, Sequence[Any]], dtypes: Sequence[torch.dtype] = tuple(NAMES)
 ) -> dict[str, dict[torch.dtype, Any]]:
     """Every named function by type, with the types of its arguments. AttributeError: it is missing."""
     calls = {
-        name: {dtype: getattr(library, f"{name}_{text}") for dtype, text in NAMES.items()}
-        for name in arguments
+        name: {dtype: getattr(library, f"{name}_{NAMES[dtype]}") for dtype in dtypes} for name in arguments
     }
     for name, by_type in calls.items():
         for call in by_type.values():

@@ -1,10 +1,14 @@
 // What stands between the matrix products of frozen experts, each in one pass over memory: gather, GELU, its backward
-// with the gate's gradient, and the weighted scatter. fp32 and bf16 in memory, fp32 inside. Plain C interface.
+// with the gate's gradient, and the weighted scatter; and the cross-entropy behind the head's product. fp32 and bf16 in memory,
+// fp32 inside. Plain C interface.
 //
 // A row is always computed by one thread, from its first value to its last in steps of LANES: results are the same bits for any
 // number of threads and any alignment.
 
 #include "vectors.h"
+
+#include <algorithm>
+#include <cmath>
 
 namespace {
 
@@ -65,6 +69,37 @@ void mix(float *target, const int64_t *places, const T *product, const float *bi
     });
 }
 
+// Cross-entropy of each row of logits = product + bias: nats[row] = log sum exp(logits) - logits[target], and the product becomes its
+// gradient, softmax(logits) - one_hot(target). A row stays in cache between its three passes. Bias may be null.
+void cross_entropy(float *product, const float *bias, const int64_t *targets, float *nats, int64_t rows, int64_t width, int threads) {
+    over_rows(rows, width, threads, nullptr, [=](int64_t row) {
+        float *logits = product + row * width;
+        int64_t whole = width / LANES * LANES, column;
+        Floats most = Floats{} + (float)-INFINITY, sum = {};
+        for (column = 0; column < whole; column += LANES) {
+            Floats value = load(logits + column);
+            if (bias) store(value += load(bias + column), logits + column);
+            most = value > most ? value : most;
+        }
+        float highest = largest(most);
+        for (; column < width; column++) {
+            if (bias) logits[column] += bias[column];
+            highest = std::max(highest, logits[column]);
+        }
+        float target = logits[targets[row]];
+        for (column = 0; column < whole; column += LANES) {
+            Floats e = exp_of_negative(load(logits + column) - highest);
+            sum += e;
+            store(e, logits + column);
+        }
+        float all = total(sum);
+        for (; column < width; column++) all += logits[column] = std::exp(logits[column] - highest);
+        nats[row] = std::log(all) + (highest - target);
+        along(width, [=](int64_t at, auto read, auto write) { write(read(logits + at) / all, logits + at); });
+        logits[targets[row]] -= 1.0f;
+    });
+}
+
 }  // namespace
 
 #define FOR_TYPE(T, name)                                                                                                         \
@@ -86,3 +121,8 @@ void mix(float *target, const int64_t *places, const T *product, const float *bi
 
 FOR_TYPE(float, float32)
 FOR_TYPE(bf16, bfloat16)
+
+extern "C" void cross_entropy_float32(float *product, const float *bias, const int64_t *targets, float *nats, int64_t rows, int64_t width,
+                                      int threads) {
+    cross_entropy(product, bias, targets, nats, rows, width, threads);
+}

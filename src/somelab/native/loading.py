@@ -111,7 +111,21 @@ def _agrees(kernels: NativeKernels) -> bool:
         kernels.activate(x.to(dtype), torch.zeros(37), out)
         if not torch.allclose(out.float(), F.gelu(x.to(dtype).float()), rtol=5e-3, atol=1e-5):
             return False
-    return _hadamard_agrees(kernels)
+    return _hadamard_agrees(kernels) and _groups_agree(kernels)
+
+
+def _groups_agree(kernels: NativeKernels) -> bool:
+    import torch
+    from torch.nn import functional as F
+
+    x_D, used_K = torch.linspace(-2, 2, 37), torch.tensor([0, 2])
+    gate_up = torch.linspace(-1, 1, 3 * 2 * 5 * 37).sin().view(3, 2, 5, 37)
+    down, mean = torch.linspace(-1, 1, 3 * 5 * 37).cos().view(3, 5, 37), torch.linspace(0, 1, 15).view(3, 5)
+    out_D, both = torch.ones(37), gate_up[used_K] @ x_D
+    hidden = F.silu(both[:, 0]) * both[:, 1] - mean[used_K]
+    expected_D = 1 + torch.einsum("kn,knd->d", hidden, down[used_K])
+    kernels.groups.add_groups_(out_D, x_D, used_K, gate_up, down, mean)
+    return torch.allclose(out_D, expected_D, rtol=1e-3, atol=1e-4)
 
 
 def _hadamard_agrees(kernels: NativeKernels) -> bool:

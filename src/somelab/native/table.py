@@ -1,7 +1,7 @@
 """The compiled kernels as the table that dispatch engines use: each step is a call with the memory addresses
 of its tensors.
 
-Shape letters: T tokens, N rows of one block, F hidden width, W any width."""
+Shape letters: T tokens, N rows of one block, F hidden width, V vocabulary, W any width."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from somelab.native.calls import INT, NAMES, POINTER, SIZE, addresses, calls_of
+from somelab.native.carved import NativeGroups
 from somelab.native.hadamard import NativeHadamard
 
 _ARGUMENTS = {
@@ -19,6 +20,7 @@ _ARGUMENTS = {
     "differentiate": [*[POINTER] * 4, SIZE, SIZE, INT],
     "mix": [*[POINTER] * 5, SIZE, SIZE, INT],
 }
+_LOSS = {"cross_entropy": [*[POINTER] * 4, SIZE, SIZE, INT]}
 
 
 class NativeKernels:
@@ -28,8 +30,9 @@ class NativeKernels:
     adds_bias = True
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        self._calls = calls_of(library, _ARGUMENTS)
+        self._calls = calls_of(library, _ARGUMENTS) | calls_of(library, _LOSS, (torch.float32,))
         self.hadamard = NativeHadamard(library)
+        self.groups = NativeGroups(library)
 
     def supports(self, device_type: str, dtype: torch.dtype) -> bool:
         return device_type == "cpu" and dtype in NAMES
@@ -59,6 +62,11 @@ class NativeKernels:
         self, target_TW: Tensor, token_N: Tensor, product_NW: Tensor, bias_W: Tensor | None, gate_N: Tensor
     ) -> None:
         self._call("mix", product_NW, target_TW, token_N, product_NW, bias_W, gate_N)
+
+    def cross_entropy_(
+        self, product_NV: Tensor, bias_V: Tensor | None, targets_N: Tensor, nats_N: Tensor
+    ) -> None:
+        self._call("cross_entropy", product_NV, product_NV, bias_V, targets_N, nats_N)
 
     def _call(self, name: str, block_NW: Tensor, *tensors: Tensor | None) -> None:
         """`block_NW` gives rows, width and type."""

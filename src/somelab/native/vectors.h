@@ -75,10 +75,33 @@ template <class Body> inline void along(int64_t width, Body body) {
              [left](Floats values, auto *to) { store_some(values, to, left); });
 }
 
+inline float largest(Floats lanes) {
+    float most = lanes[0];
+    for (int64_t lane = 1; lane < LANES; lane++) most = lanes[lane] > most ? lanes[lane] : most;
+    return most;
+}
+
 inline float total(Floats lanes) {
     float sum = 0;
     for (int64_t lane = 0; lane < LANES; lane++) sum += lanes[lane];
     return sum;
+}
+
+// 2^t for t = shifted - 1.5 * 2^23 + f with an integer and f in [-1/2, 1/2]: a polynomial for 2^f, and the integer added to the exponent.
+inline Floats power_of_two(Floats shifted, Floats f) {
+    Floats f2 = f * f;
+    Floats e = (f * 0.693146944f + 1.00000012f) + f2 * ((f * 0.0555071346f + 0.240221202f) + f2 * (f * 0.00132764701f + 0.00967554096f));
+    return (Floats)((Bits)e + ((Bits)shifted << 23));
+}
+
+// exp(x) for x <= 0, with a relative error of 2e-7; 0 below -87, where it would be denormal. A NaN stays one.
+inline Floats exp_of_negative(Floats x) {
+    Floats least = Floats{} - 87.0f, zero = {};
+    Floats bounded = x < least ? least : x;
+    Floats t = bounded * 1.44269504f;
+    Floats shifted = t + 12582912.0f;  // 1.5 * 2^23 rounds t to an integer
+    Floats f = bounded * 1.44269504f - (shifted - 12582912.0f);
+    return x < least ? zero : power_of_two(shifted, f);
 }
 
 // GELU in its exact form, x P(Z < x) for a standard normal Z, and its derivative P(Z < x) + x p(x). With a = |x| and the tail
@@ -97,9 +120,7 @@ inline Gelu gelu(Floats x) {
     a = most < a ? most : a;
     Floats a2 = a * a, a4 = a2 * a2;
     Floats shifted = a2 * -0.72134752f + 12582912.0f;  // exp(-a^2/2) = 2^(-0.72 a^2); 1.5 * 2^23 rounds that to an integer
-    Floats f = a2 * -0.72134752f - (shifted - 12582912.0f), f2 = f * f;
-    Floats e = (f * 0.693146944f + 1.00000012f) + f2 * ((f * 0.0555071346f + 0.240221202f) + f2 * (f * 0.00132764701f + 0.00967554096f));
-    e = (Floats)((Bits)e + ((Bits)shifted << 23));
+    Floats e = power_of_two(shifted, a2 * -0.72134752f - (shifted - 12582912.0f));
     Floats low = (a * -0.398939013f + 0.49999997f) + a2 * (a * -0.132699355f + 0.249951407f);
     Floats middle = (a * -0.0250872821f + 0.0616559833f) + a2 * (a * -0.00240462623f + 0.00866718404f);
     Floats high = (a * -7.11575121e-05f + 0.000499286281f) + a2 * (a * -2.35970234e-07f + 6.11092219e-06f);

@@ -24,7 +24,7 @@ from somelab.runs import RunError, RunFolder, checkpoint
 from somelab.runs.checkpoint import RunState
 from somelab.runs.snapshot import LARGEST
 from somelab.runs.state import name_of
-from somelab.runs.trained import load_trained
+from somelab.runs.trained import load_base
 
 PACKED = "packed"
 """The key of run.json that marks a packed run."""
@@ -48,7 +48,7 @@ def pack(
     RunFolder(out).check_free()
     if not checkpoint.read_state(run).finished:
         raise RunError(f"run {run.path}: is not finished; `somelab resume {run.path}` continues it")
-    trained = load_trained(run, which)
+    trained = load_base(run, which)
     environment = _environment(run)
     named = override(config, {"data.source": name_of_source(config.data.source)})
     facts = _facts(run, named, name or out.name, reads)

@@ -13,9 +13,11 @@ from somelab.config import Config
 from somelab.config.files import override
 from somelab.core.gravity import ORDER, extra_names
 from somelab.data.tokenizer import Tokenizer
+from somelab.errors import notice
 from somelab.model import Decoder
+from somelab.model.growth import GrownPool
 from somelab.native import load as load_native
-from somelab.runs import checkpoint
+from somelab.runs import checkpoint, growth
 from somelab.runs.checkpoint import RunState
 from somelab.runs.folder import RunError, RunFolder
 
@@ -29,13 +31,15 @@ class TrainedModel:
     model: Decoder
     tokenizer: Tokenizer
     state: RunState
+    pool: GrownPool | None = None
+    """What the run has grown, already attached to the model; None if nothing."""
 
 
 def load_trained(
-    run: RunFolder, which: str = "last", *, settings: Mapping[str, Any] | None = None
+    run: RunFolder, which: str = "last", *, settings: Mapping[str, Any] | None = None, grown: bool = True
 ) -> TrainedModel:
     """Read a run's checkpoint. `settings` may change what does not touch the weights, e.g.
-    router.eval_temperature."""
+    router.eval_temperature. `grown`: with what the run has grown on this checkpoint."""
     config = run.config()
     if settings:
         config = override(config, settings)
@@ -46,7 +50,9 @@ def load_trained(
     model = Decoder(override(config, {"gravity.extra": extra}) if extra != config.gravity.extra else config)
     state = checkpoint.load(run, model, which=which)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return TrainedModel(run, config, model.to(device).eval(), _tokenizer(run), state)
+    model = model.to(device).eval()
+    pool = growth.open_pool(run, model, state.step) if grown else None
+    return TrainedModel(run, config, model, _tokenizer(run), state, pool)
 
 
 def _tokenizer(run: RunFolder) -> Tokenizer:
@@ -54,3 +60,10 @@ def _tokenizer(run: RunFolder) -> Tokenizer:
         return Tokenizer.from_json(run.read_text(run.tokenizer.name))
     except ValueError:
         raise RunError(f"{run.tokenizer} is not a tokenizer; restore the file") from None
+
+
+def load_base(run: RunFolder, which: str = "last") -> TrainedModel:
+    """The same without what the run has grown, for uses that cannot hold it; a line on stderr says so."""
+    if growth.read_manifest(run) is not None:
+        notice(f"run {run.path}: the experts that it has grown are left out here")
+    return load_trained(run, which, grown=False)

@@ -16,6 +16,8 @@ interface MatrixProps {
   faint?: (row: number, column: number) => boolean;
   markedNote?: string;
   sign?: boolean;
+  /** The word between column and row in the hint of a cell. */
+  between?: string;
 }
 
 /** Black or white, whichever has more contrast: they are level at a relative luminance of 0.18. */
@@ -24,7 +26,7 @@ function inkOn(colour: Rgb): string {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? "#10151f" : "#ffffff";
 }
 
-export function Matrix({ caption, corner, rows, columns, values, digits, ramp, marked, faint, markedNote, sign = false }: MatrixProps) {
+export function Matrix({ caption, corner, rows, columns, values, digits, ramp, marked, faint, markedNote, sign = false, between = "after" }: MatrixProps) {
   const text = (value: number) => (sign && value > 0 ? `+${fixed(value, digits)}` : fixed(value, digits).replace(/^-/, "−"));
   return (
     <div class="scroll">
@@ -43,7 +45,7 @@ export function Matrix({ caption, corner, rows, columns, values, digits, ramp, m
                 const colour = ramp(value);
                 const stands = marked?.(row, at) ?? false;
                 return (
-                  <td key={column} class={`${stands ? "marked" : ""} ${faint?.(row, at) ? "faint" : ""}`} style={{ background: css(colour), color: inkOn(colour) }} title={`${column} after ${name}: ${text(value)}${stands && markedNote ? `, ${markedNote}` : ""}`}>
+                  <td key={column} class={`${stands ? "marked" : ""} ${faint?.(row, at) ? "faint" : ""}`} style={{ background: css(colour), color: inkOn(colour) }} title={`${column} ${between} ${name}: ${text(value)}${stands && markedNote ? `, ${markedNote}` : ""}`}>
                     {text(value)}
                   </td>
                 );

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { ofRun, viridis, type Rgb } from "../design/colours";
 import { isDark } from "../design/theme";
-import { capital, counted, fixed, mark, short, whole, type Value } from "../format";
+import { capital, counted, fixed, listed, mark, short, whole, type Value } from "../format";
 import { overlap, signed, spread } from "../intervals";
 import { Choice, Select } from "../parts/Choice";
 import { Figure, Lead, Missing, Section } from "../parts/Figure";
@@ -11,7 +11,9 @@ import { RampLegend } from "../parts/Legend";
 import { Matrix } from "../parts/Matrix";
 import { Plot } from "../parts/Plot";
 import { Toggles } from "../parts/Toggles";
+import { ValueChart } from "../parts/ValueChart";
 import type { Study, StudyLearner } from "../schema";
+import { Generations } from "./Generations";
 import { Meanings } from "./SweepTable";
 
 /** Training on everything at once: no learner of a stream, but what one could hope for. */
@@ -38,7 +40,9 @@ export function Continual({ study }: { study: Study }) {
       <Lead eyebrow={<Eyebrow study={study} />}>{sentence(study)}</Lead>
       <Learners study={study} colour={colour} />
       <Matrices study={study} colour={colour} />
+      <Generations study={study} colour={colour} />
       <Stream study={study} colour={colour} />
+      <Rates study={study} colour={colour} />
     </>
   );
 }
@@ -67,7 +71,39 @@ function sentence(study: Study): string {
   const near = all.filter((one) => one !== best && loss.low != null && overlap(one.figures["average_loss"], loss)).length;
   const doubt = loss.low == null ? ", with one seed" : near ? `; seeds may explain its lead over ${counted(near, "other")}` : "";
   const ends = `After ${counted(study.experiences.length, "experience")} ${best.name} has the lowest loss, ${spread(loss, 3)} nats per token${against}${doubt}.`;
-  return `${ends} ${best === keeper ? "It also" : keeper.name} forgets least, ${signed(kept, 3)}.`;
+  const untuned = study.learners.filter((one) => one.tuning != null && one.tuning.standing !== "tuned").map((one) => one.name);
+  const open = untuned.length ? ` Untuned: ${listed(untuned)}.` : "";
+  return `${ends} ${best === keeper ? "It also" : keeper.name} forgets least, ${signed(kept, 3)}.${open}`;
+}
+
+/** The learning rate, and a word where its search has not settled. */
+const rateOf = ({ learning_rate, tuning }: StudyLearner): string => (learning_rate == null ? "–" : `${Number(learning_rate.toPrecision(3))}${tuning && tuning.standing !== "tuned" ? ` (${tuning.standing})` : ""}`);
+
+/** At which rate the bases were trained. */
+function basesSentence(study: Study): string {
+  const words = Object.entries(study.bases).map(([name, one]) => `${name} ${one.chosen} (${one.standing})`);
+  return words.length ? ` Learning rate of the bases: ${listed(words)}.` : "";
+}
+
+/** Average loss against the learning rate, where the study has searched it. */
+function Rates({ study, colour }: PartProps) {
+  const [off, setOff] = useState<ReadonlySet<string>>(new Set());
+  const chart = study.tuning;
+  if (chart == null) return null;
+  const searched = study.learners.filter((learner) => chart.lines.some((line) => line.name === learner.name));
+  const lines = searched.flatMap((learner) => {
+    const line = chart.lines.find((one) => one.name === learner.name);
+    return line && !off.has(learner.name) ? [{ ...line, colour: colour(learner) }] : [];
+  });
+  const title = "Average loss against learning rate";
+  return (
+    <Section title="Tuning" note="Each learner runs at its own best learning rate. It was searched on documents held out from the training text and with another random seed, which are not used for the comparison.">
+      <Figure title={title} reading="A ring marks the chosen rate. An arrow at the top is a run beyond the axis, a cross one that diverged.">
+        <Toggles label="Learners with a search" entries={searched.map((learner) => ({ name: learner.name, colour: colour(learner), hint: `${learner.tuning?.chosen ?? ""} (${learner.tuning?.standing ?? ""})` }))} off={off} onChange={setOff} />
+        <ValueChart title={title} lines={lines} xLabel={chart.x_label} yLabel={chart.y_label} log={chart.log} labels={chart.labels} />
+      </Figure>
+    </Section>
+  );
 }
 
 function Learners({ study, colour }: PartProps) {
@@ -78,6 +114,7 @@ function Learners({ study, colour }: PartProps) {
     return interval?.mean == null ? [] : [{ label: learner.name, colour: colour(learner), interval, seeds: learner.seeds }];
   });
   const isAroundZero = !measure.name.endsWith("loss");
+  const hasCosts = study.learners.some((learner) => learner.bytes_added != null);
   return (
     <Section title="Learner by learner" note="The large dot is the mean over seeds, the bar its 95 % interval, small dots are single seeds. An interval that ends in a fade goes on beyond the axis.">
       <div class="toolbar">
@@ -89,19 +126,21 @@ function Learners({ study, colour }: PartProps) {
       <div class="scroll below">
         <table class="numbers" data-testid="learners">
           <caption class="unseen">Learners of {study.name}: mean and half of the 95 % interval over seeds, in nats per token</caption>
-          <thead><tr><th scope="col">learner</th><th scope="col" title="Parameters that a gradient moves">trained</th>{study.measures.map((one) => <th key={one.name} scope="col" title={one.meaning}>{one.title}</th>)}</tr></thead>
+          <thead><tr><th scope="col">learner</th><th scope="col" title="Learning rate; of a tuned learner the best of its search">rate</th><th scope="col" title="Parameters that a gradient moves">trained</th>{hasCosts && <><th scope="col" title="Parameters beyond those of the base">added</th><th scope="col" title="To be stored after the stream beyond the base: changed and new weights, kept text, importance of weights">bytes</th><th scope="col" title="Processor time of one run, mean over seeds">CPU</th></>}{study.measures.map((one) => <th key={one.name} scope="col" title={one.meaning}>{one.title}</th>)}</tr></thead>
           <tbody>
             {study.learners.map((learner) => (
               <tr key={learner.name}>
                 <th scope="row" title={learner.about}><i class="dot" style={{ background: colour(learner) }} />{learner.name}</th>
+                <td title={learner.tuning ? `${learner.tuning.standing}, ${counted(Number(learner.tuning.num_runs.toFixed(2)), "run")}` : "not tuned"}>{rateOf(learner)}</td>
                 <td>{whole(learner.num_trainable)}</td>
+                {hasCosts && <><td>{whole(learner.parameters_added)}</td><td>{short(learner.bytes_added)}</td><td>{learner.cpu_seconds == null ? "–" : `${whole(learner.cpu_seconds)} s`}</td></>}
                 {study.measures.map((one) => <td key={one.name}>{spread(learner.figures[one.name], one.digits).replace(/^-/, "−")}</td>)}
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      <p class="caption">Nats per token. Trained: parameters that a gradient moves; 0 is learning without any.</p>
+      <p class="caption">Nats per token. Trained: parameters that a gradient moves; 0 is learning without any.{basesSentence(study)}</p>
       <Meanings measures={study.measures} />
       <details>
         <summary>What the learners are</summary>

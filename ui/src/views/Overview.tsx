@@ -9,6 +9,7 @@ import { Plot, type Curve } from "../parts/Plot";
 import { smoothed } from "../smooth";
 import type { Run } from "../schema";
 import { Beside } from "./Beside";
+import { GrownRun } from "./Generations";
 import { Settings } from "./Settings";
 
 type Axis = "step" | "tokens";
@@ -43,6 +44,7 @@ export function Overview({ run }: { run: Run }) {
         </div>
         <Learning run={run} axis={axis} />
       </Section>
+      <GrownRun run={run} />
       <Beside run={run} />
       <Warnings run={run} />
       <Settings run={run} />

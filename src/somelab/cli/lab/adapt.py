@@ -25,7 +25,7 @@ class Arguments:
     with frozen keys. A token is scored before it may move a key, and the run itself is not changed."""
 
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """The run folder."""
+    """The run folder; or a pretrained model: smollm2, or a folder of Hugging Face (also a carved one)."""
     data: Annotated[str, tyro.conf.arg(metavar="DATA")]
     """The new text, encoded by the run's tokenizer: builtin:KIND, a file or folder, or a Hub dataset."""
     frozen: bool = False
@@ -37,7 +37,8 @@ class Arguments:
     rules: Annotated[str | None, tyro.conf.arg(metavar="RULE,...", help_behavior_hint="")] = None
     """What moves: attraction, credit, peer_pull, repulsion, decay, respawn, load_bias, centring (keys and
     routing), temperature, gain, memory (word memory per expert), cache (one word memory; not part of SoME).
-    Without it: the rules of the run."""
+    Without it: the rules of the run. Pretrained models: cache, nearest (a memory of hidden states), memory
+    (the same, selected by keys), credit (keys of a carved model), dynamic (dynamic evaluation), lora."""
     rate: Annotated[float, tyro.conf.arg(metavar="X")] = 1.0
     """Factor on the rates of the rules; 1: as in training, per token."""
     schedule: Annotated[str, tyro.conf.arg(metavar="NAME")] = "constant"
@@ -55,6 +56,10 @@ class Arguments:
     """Tokens of the new text to read. Without it: all."""
     home_tokens: Annotated[int, tyro.conf.arg(metavar="N")] = HOME_TOKENS
     """Tokens of the run's validation text for each measurement of forgetting."""
+    home: Annotated[str | None, tyro.conf.arg(metavar="DATA", help_behavior_hint="")] = None
+    """Pretrained models: the text for the measurement of forgetting. Without it: builtin."""
+    tuning: Annotated[str | None, tyro.conf.arg(metavar="DATA", help_behavior_hint="")] = None
+    """Pretrained models: the text on which rates are chosen (its held-out documents). Without it: DATA."""
     checkpoint: str = "last"
     """Which checkpoint: last, best, or a step that is kept, such as 200."""
     save: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None
@@ -68,6 +73,13 @@ def run(arguments: Arguments) -> None:
 
     readings = _readings(arguments)
     _check_source(arguments.data)  # before torch and the model are loaded, which takes seconds
+    from somelab.pretrained.source import is_pretrained
+
+    if is_pretrained(str(arguments.run)):
+        from somelab.cli.lab.adapt_pretrained import run as run_pretrained
+
+        run_pretrained(arguments)
+        return
     settings = settings_of(arguments)
     record = _record(arguments, settings, readings)
     print_json(record) if arguments.json else print_shift(record)
@@ -120,7 +132,7 @@ def _record(arguments: Arguments, settings: AdaptationSettings, readings: tuple[
     from somelab.cli.summary import progress_printer
     from somelab.data.prepare import prepare, prepare_with
     from somelab.runs import RunFolder
-    from somelab.runs.trained import load_trained
+    from somelab.runs.trained import load_base
     from somelab.training.evaluate import validation
     from somelab.training.machine.process import prepare_process
 
@@ -128,7 +140,7 @@ def _record(arguments: Arguments, settings: AdaptationSettings, readings: tuple[
     folder = RunFolder.open(arguments.run)
     if arguments.save is not None:
         RunFolder(arguments.save).check_free()
-    trained = load_trained(folder, arguments.checkpoint)
+    trained = load_base(folder, arguments.checkpoint)
     config = trained.config
     Adaptation(trained.model, settings)  # raise for bad settings before text is prepared
     if arguments.save is not None:

@@ -18,7 +18,11 @@ class Arguments:
     """builtin (all its kinds, in order), builtin:story,recipe, or two or more files, one experience each."""
     learners: Annotated[str | None, tyro.conf.arg(metavar="NAME,...", help_behavior_hint="")] = None
     """Which learners: some-keys, some-memory (no gradient), some-keys+query, some-all, dense, dense-ewc,
-    dense-replay, joint (all mixed: the bound). Without it: all."""
+    dense-superposition, dense-replay, dense-adapters (oracle labels), joint (all mixed: the bound). Without
+    it: all."""
+    tune: bool = False
+    """Search the best learning rate of each base and each learner first, on text and a random seed that judge
+    nothing."""
     scale: Literal["mini", "micro"] = "micro"
     """Size of the models."""
     seeds: Annotated[int, tyro.conf.arg(metavar="N")] = 1
@@ -33,6 +37,8 @@ class Arguments:
     """Parallel learners. Without it: one per core, with one thread each."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FOLDER", help_behavior_hint="")] = None
     """Keep bases, results and tables here. Without it: nothing is kept."""
+    record: bool = False
+    """Put the study on record in the package: `somelab evidence --list` shows the verdicts that follow."""
     json: bool = False
     """Print JSON."""
     overrides: tyro.conf.Suppress[dict[str, str]] = field(default_factory=dict)
@@ -49,6 +55,11 @@ def run(arguments: Arguments) -> int:
     from somelab.experiments.streams.plan import StreamSettings
     from somelab.experiments.streams.study import run_study
 
+    if arguments.record:
+        from somelab.adapt.continual.stream import names_of
+        from somelab.experiments.streams.records import stream_of
+
+        stream_of(" > ".join(name for name, _ in names_of(arguments.stream)))
     requested = arguments.learners
     settings = StreamSettings(
         stream=arguments.stream,
@@ -60,14 +71,22 @@ def run(arguments: Arguments) -> int:
         tokens=arguments.tokens,
         eval_tokens=arguments.eval_tokens,
         from_scratch=arguments.from_scratch,
+        tune=arguments.tune,
         changes=dict(arguments.overrides),
     )
     with tempfile.TemporaryDirectory() if arguments.out is None else nullcontext(arguments.out) as folder:
         result = run_study(settings, Path(folder), num_workers=arguments.workers, report=progress_printer())
+        seconds = result.cpu_seconds
+    if arguments.record and result.summary:
+        from somelab.experiments.streams import records
+
+        tokens, bases = result.summary["tokens_per_experience"], result.summary["bases"]
+        records.record(result.plan, result.rows, tokens, bases)
     if arguments.json:
-        print_json(result.summary)
+        print_json({**result.summary, "cpu_seconds": seconds})
         return result.exit_code
     print_table(result.plan, result.rows)
+    print("CPU seconds of a run: " + ", ".join(f"{name} {found:.0f}" for name, found in seconds.items()))
     if arguments.out is not None:
         print_where(arguments.out)
     return result.exit_code

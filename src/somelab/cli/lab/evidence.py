@@ -87,23 +87,39 @@ def run(arguments: Arguments) -> int:
 
     if arguments.budget is not None and arguments.budget <= 0:
         raise ConfigError("budget", arguments.budget, "is not more than 0", "give a number of minutes")
-    known, claims = records.read(), claims_named(arguments.claims)
+    from somelab.experiments.streams.claims import CLAIMS as STREAM_CLAIMS
+
+    named = tuple(name for name in arguments.claims if name not in STREAM_CLAIMS)
+    of_streams = [STREAM_CLAIMS[name] for name in arguments.claims if name in STREAM_CLAIMS]
+    if of_streams and not arguments.list:
+        remedy = "somelab continual --tune --record, then somelab evidence --list"
+        raise ConfigError("claim", of_streams[0].id, "is measured on a stream", remedy)
+    known = records.read()
+    claims = [] if of_streams and not named else claims_named(named)
     if arguments.frontier:
         return _frontier(arguments, known)
     if arguments.list and not arguments.out.exists():  # the record is enough, without any run
         from somelab.experiments.ledger.listing import listed
 
-        _list(listed(claims, known), arguments.json)
+        _list([*listed(claims, known), *_streams(arguments, of_streams)], arguments.json)
         return 0
     if arguments.list:
         from somelab.experiments.ledger.listing import claim_records
 
-        _list(claim_records(_everywhere(arguments, claims, known)), arguments.json)
+        found = claim_records(_everywhere(arguments, claims, known)) if claims else []
+        _list([*found, *_streams(arguments, of_streams)], arguments.json)
         return 0
     if arguments.undecided and not (claims := _undecided(arguments, claims, known)):
         print("[]" if arguments.json else f"{arguments.out}: none of the claims that were run is undecided")
         return 0
     return _run(arguments, claims, known)
+
+
+def _streams(arguments: Arguments, named: Sequence[Claim]) -> list[dict[str, Any]]:
+    """The claims about continual learning, from their own record; all where no claim is named."""
+    from somelab.experiments.streams import records
+
+    return records.claim_records(named if arguments.claims else None)
 
 
 def _run(arguments: Arguments, claims: Sequence[Claim], known: Records) -> int:

@@ -78,7 +78,10 @@ def introduction(run: RunFolder) -> list[str]:
     if config.model.feed_forward == "some":
         num_experts = config.model.num_layers * config.experts.num_experts
         frozen = f"{weights['frozen']:.1f} million weights"
-        lines.append(f"{num_experts:,} random experts, whose {frozen} were never trained")
+        stored = (
+            f"whose {frozen} were never trained" if weights["frozen"] else "without weights, never trained"
+        )
+        lines.append(f"{num_experts:,} random experts {stored}")
     if final is not None:
         lines.append(
             f"{final['tokens'] / 1e6:.1f} million tokens of {facts['data']['source']}; validation loss "

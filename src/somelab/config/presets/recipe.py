@@ -41,6 +41,11 @@ PARTS: Settings = {
 # is annealed to 0 with the learning rate.
 CREDIT: Settings = {"gravity.attraction": False, "gravity.credit": 0.1, "gravity.credit_final": 0.0}
 
+# Experts of random signs and a transform: 0.006 nats above random matrices after a million tokens (0.008
+# below to 0.019 above, undecided), in two thirds of a step's time at micro scale
+# (docs/concepts/hadamard.md). `init` does not apply to them.
+NO_MATRICES: Settings = {"experts.family": "hadamard"}
+
 
 def some() -> Preset:
     """Laptop size: half as many trained weights as v7 at small scale, on built-in text, in five minutes."""
@@ -53,6 +58,7 @@ def some() -> Preset:
         filled={
             **PARTS,
             **CREDIT,
+            **NO_MATRICES,
             "model.d_model": 256,
             "model.num_layers": 4,
             "model.num_heads": 8,

@@ -1,7 +1,7 @@
 """The elementwise steps between the matrix products of frozen experts, as a table. One in torch always
 exists; a compiled one, with a single pass per step, can be registered at run time (`somelab.native`).
 
-Shape letters: T tokens, N rows of one block, F hidden width, W any width."""
+Shape letters: T tokens, N rows of one block, F hidden width, V vocabulary, W any width."""
 
 from __future__ import annotations
 
@@ -51,11 +51,30 @@ class Kernels(Protocol):
         ...
 
 
+class GroupKernels(Protocol):
+    """Groups of neurons of a carved feed-forward block (`somelab carve`), for one token."""
+
+    def add_groups_(
+        self, y_D: Tensor, x_D: Tensor, used_K: Tensor, gate_up: Tensor, down: Tensor, mean: Tensor
+    ) -> None:
+        """y += sum over the groups in use of D_e (silu(G_e x) * (U_e x) - mean_e), in fp32."""
+        ...
+
+
 class CompiledKernels(Kernels, Protocol):
     """What a compiled library has beside them."""
 
     @property
     def hadamard(self) -> HadamardKernels: ...
+    @property
+    def groups(self) -> GroupKernels: ...
+
+    def cross_entropy_(
+        self, product_NV: Tensor, bias_V: Tensor | None, targets_N: Tensor, nats_N: Tensor
+    ) -> None:
+        """nats_n = -log softmax(product_n + bias)[target_n], and the product becomes the gradient of their
+        sum: softmax - one_hot(target). fp32 on CPU only."""
+        ...
 
 
 class TorchKernels:

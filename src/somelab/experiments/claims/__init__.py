@@ -9,6 +9,7 @@ from somelab.experiments.claims import (
     baselines,
     credit,
     data,
+    families,
     parts,
     pool,
     questions,
@@ -29,6 +30,7 @@ TOPICS: dict[str, tuple[Claim, ...]] = {
     "The recipe": recipe.CLAIMS,
     "Keys that move by credit": credit.CLAIMS,
     "The contribution of each part of the recipe with credit": parts.CLAIMS,
+    "Experts that cost less": families.CLAIMS,
     "Against the usual baselines": baselines.CLAIMS,
     "Further claims of the authors": authors.CLAIMS,
 }

@@ -21,6 +21,7 @@ from somelab.experiments.claims.shell import (
     resolved,
     shell,
     times,
+    transform_width,
     widths,
 )
 
@@ -70,6 +71,10 @@ RECIPE_RULES = ("credit-x4", "fixed-x4")
 """Rules of gravity, in the recipe."""
 RECIPE_POOL = ("fixed-x4", "credit-x16")
 """Rules of gravity and the number of frozen experts, in the recipe."""
+RECIPE_DRAW = ("credit-x4", "hadamard-x4")
+"""How frozen experts are drawn and stored, in the recipe."""
+HADAMARD: Settings = {"experts.family": "hadamard", "experts.d_ffn": transform_width}
+"""Experts without matrices, of one block each."""
 
 
 def _depth(layers: int, **more: Any) -> ArmSettings:
@@ -314,6 +319,14 @@ ARMS: dict[str, ArmSettings] = {
     "moe": ArmSettings(MIXTURE),
     "credit-x4-half-k": _without(times(1, "experts.top_k")),
     "credit-x4-double-k": _without(times(4, "experts.top_k")),
+    # the recipe with experts that cost less
+    "credit-x4-int8": _without({"experts.storage": "int8"}).like("credit-x4", RECIPE_DRAW),
+    "hadamard-x4": _without(HADAMARD),
+    "hadamard-fixed-x4": _many(4, {**FIXED, **HADAMARD}).like("hadamard-x4", RECIPE_RULES),
+    "hadamard-x16": _many(16, {**recipe.CREDIT, **HADAMARD}).like("hadamard-x4", RECIPE_POOL),
+    "hadamard-x64": _many(64, {**recipe.CREDIT, **HADAMARD}).like("hadamard-x4", RECIPE_POOL),
+    "hadamard-x4-double-k": _without({**HADAMARD, **times(4, "experts.top_k")}),
+    "hadamard-x4-wide": _without({**HADAMARD, "experts.d_ffn": lambda config: 4 * transform_width(config)}),
     "modern-no-ffn": ArmSettings({**MODERN, "model.feed_forward": "none"}, first_rate=-2),
     **{f"modern-dense-{multiple}d": _dense(multiple, MODERN) for multiple in (1, 2, 4, 8)},
     "modern-moe": ArmSettings({**MODERN, **MIXTURE}, first_rate=-4),

@@ -118,6 +118,11 @@ def widths(multiple: float) -> Value:
     return lambda config: round(multiple * config.model.d_model)
 
 
+def transform_width(config: Config) -> int:
+    """The width of a Hadamard transform: the model's to the next power of two."""
+    return 1 << (config.model.d_model - 1).bit_length()
+
+
 def inverse_root_width(config: Config) -> float:
     """1 / sqrt(D), to three digits."""
     return float(f"{config.model.d_model**-0.5:.3g}")

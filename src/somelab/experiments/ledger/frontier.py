@@ -48,6 +48,10 @@ SHELLS: dict[ShellName, tuple[Block, ...]] = {
         Block("credit-x4-half-k", "some, E 64, half K", "some"),
         Block("credit-x4-double-k", "some, E 64, double K", "some"),
         Block("fixed-x4", "some, E 64, keys fixed", "some"),
+        Block("hadamard-x4", "some, Hadamard, E 64", "some"),
+        Block("hadamard-x4-double-k", "some, Hadamard, E 64, double K", "some"),
+        Block("hadamard-x4-wide", "some, Hadamard, E 64, four blocks wide", "some"),
+        Block("hadamard-x64", "some, Hadamard, E 1,024", "some"),
     ),
     "modern": (
         Block("modern-no-ffn", "none", "none"),

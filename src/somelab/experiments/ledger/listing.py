@@ -17,13 +17,13 @@ TOPIC_OF = {claim.id: topic for topic, claims in TOPICS.items() for claim in cla
 
 def claim_records(ledgers: Sequence[Ledger]) -> list[dict[str, Any]]:
     """Every claim with its main verdict, and its results at every scale and length that was run."""
-    return [_claim_record(found, ledgers) for found in by_claim(ledgers).values()]
+    return [claim_record(found, ledgers) for found in by_claim(ledgers).values()]
 
 
 def listed(claims: Sequence[Claim], records: Records) -> list[dict[str, Any]]:
     """What is on record of these claims; one that was added since is not run."""
     known = {one["claim"]: one for one in records.claims}
-    return [known.get(claim.id) or _claim_record([judge(claim, {}, "micro")], []) for claim in claims]
+    return [known.get(claim.id) or claim_record([judge(claim, {}, "micro")], []) for claim in claims]
 
 
 def updated(records: Records, ledgers: Sequence[Ledger]) -> Records:
@@ -34,13 +34,16 @@ def updated(records: Records, ledgers: Sequence[Ledger]) -> Records:
     return records.with_runs(runs).with_curves(curves).with_claims(claim_records(ledgers))
 
 
-def _claim_record(found: Sequence[ClaimResult], ledgers: Sequence[Ledger]) -> dict[str, Any]:
+def claim_record(
+    found: Sequence[ClaimResult], ledgers: Sequence[Ledger], topic: str | None = None
+) -> dict[str, Any]:
+    """A claim with its main verdict. `topic`: of a claim that is not in the ledger's own list."""
     best = headline(found)
     claim = best.claim
     dates = [date for ledger in ledgers if claim in ledger.claims for date in ledger.dates(claim)]
     return {
         "claim": claim.id,
-        "topic": TOPIC_OF[claim.id],
+        "topic": topic or TOPIC_OF[claim.id],
         "sentence": claim.sentence,
         "source": claim.source,
         "caveat": claim.caveat,

@@ -5,6 +5,7 @@ one with equally many trained parameters."""
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,16 @@ SETTINGS: dict[str, Any] = {
     "data.padding_in_loss": False,
     "data.train_subset_size": 2000,
     "data.val_subset_size": 200,
-    "train.learning_rate": 0.002,
-    "train.warmup_fraction": 0.04,
+    "train.warmup_fraction": 0.2,
     "train.precision": "fp32",
+    "train.batch_size": 4,
 }
-"""The recipe without credit, with the other settings of a1."""
+"""The recipe without credit, with the other settings of a1. Small batches: an experience has few tokens, and
+with 16 sequences a step 50,000 of them are only 24 steps."""
+
+BASE_RATES = {"some": 0.0226, "dense": 0.016}
+"""Learning rates of the bases where nothing is tuned, and where the search begins: those of such models in
+the ledger, at micro scale."""
 
 COMPARED_WITH = "dense"
 """Fine-tuning: the learner that the others are compared with."""
@@ -43,6 +49,13 @@ MEASURES = Measures(
         Measure("backward_transfer", "backward transfer", ".4f", "gain on earlier experiences by later ones"),
         Measure("forward_transfer", "forward transfer", ".4f", "gain on experiences not yet learned"),
         Measure("online_loss", "online loss", ".4f", "of each batch before it is learned from"),
+        Measure("parameters_added", "added", ",.0f", "parameters beyond those of the base"),
+        Measure(
+            "bytes_added",
+            "bytes to store",
+            ",.0f",
+            "beyond the base: changed and new weights, kept text, importance of weights",
+        ),
     ),
     main="average_loss",
     differences=("average_loss", "forgetting", "final_forgetting", "online_loss"),
@@ -64,14 +77,20 @@ class StreamSettings:
     """The base is trained on this many times the tokens, of the first experience."""
     from_scratch: bool = False
     eval_tokens: int = 16_384
-    rate_factor: float = 0.5
-    """Learning rate of the learners, as a share of the base's peak."""
+    rate_factor: float = 0.25
+    """Learning rate of the learners, as a share of the base's peak: where nothing is tuned, and where the
+    search begins."""
+    tune: bool = False
+    """Search the best learning rate of each base and each learner first."""
     changes: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         for learner in self.learners:
             if learner not in LEARNERS:
                 raise ConfigError("--learners", learner, "is not a learner", nearest(learner, LEARNERS))
+            if self.from_scratch and LEARNERS[learner].needs_base:
+                problem = "needs a trained base"
+                raise ConfigError("--learners", learner, problem, "leave out --from-scratch, or this learner")
         for name in ("tokens", "eval_tokens"):
             if getattr(self, name) < 1:
                 raise ConfigError(name, getattr(self, name), "leaves nothing to do", "choose 1 or more")
@@ -97,24 +116,17 @@ def dense_config(config: Config) -> Config:
 
 
 def stream_plan(settings: StreamSettings) -> Plan:
-    """Learners times random seeds. Every arm has the configuration of its base."""
+    """Learners times random seeds. Every arm has the configuration of its base, and its own learning rate."""
     configs = base_configs(settings)
     named = names_of(settings.stream)
 
     def arm(name: str) -> Arm:
         kind = LEARNERS[name].feed_forward
         compared = name != COMPARED_WITH and COMPARED_WITH in settings.learners
-        task = FollowStream(
-            name,
-            tuple(named),
-            base_name(kind),
-            settings.tokens,
-            settings.eval_tokens,
-            settings.from_scratch,
-            settings.rate_factor,
-            json.dumps(settings.conditions()),
-        )
-        return Arm(name, configs[kind], base=COMPARED_WITH if compared else None, task=task)
+        task = follow(settings, name, base_name(kind))
+        own = {"train.learning_rate": first_rate(settings, kind)}
+        config = override(configs[kind], own)
+        return Arm(name, config, base=COMPARED_WITH if compared else None, task=task)
 
     return Plan(
         "continual",
@@ -133,15 +145,52 @@ def base_configs(settings: StreamSettings) -> dict[str, Config]:
     some = some_config(settings.scale, settings.changes)
     steps = settings.base_factor * steps_of(settings.tokens, some)
     first = {"train.steps": steps, "data.source": names_of(settings.stream)[0][1]}
-    return {"some": override(some, first), "dense": override(dense_config(some), first)}
+    rates = {
+        kind: settings.changes.get("train.learning_rate", BASE_RATES[kind]) for kind in ("some", "dense")
+    }
+    return {
+        "some": override(some, {**first, "train.learning_rate": rates["some"]}),
+        "dense": override(dense_config(some), {**first, "train.learning_rate": rates["dense"]}),
+    }
 
 
-def base_jobs(settings: StreamSettings, plan: Plan, out: Path) -> list[Job]:
-    """The runs that the learners of a plan start from; none if they start from scratch."""
+def follow(settings: StreamSettings, learner: str, base: str) -> FollowStream:
+    """The task of one learner. `base`: the folder of its base, without the seed, relative to the study's."""
+    return FollowStream(
+        learner,
+        tuple(names_of(settings.stream)),
+        base,
+        settings.tokens,
+        settings.eval_tokens,
+        settings.from_scratch,
+        json.dumps(settings.conditions()),
+    )
+
+
+def first_rate(settings: StreamSettings, kind: str) -> float:
+    """The learning rate of a learner before a search has found its own."""
+    base = base_configs(settings)[kind].train.learning_rate
+    return float(f"{settings.rate_factor * base:.3g}")
+
+
+def kinds_of(settings: StreamSettings) -> list[str]:
+    """The kinds of bases that the learners start from; none if they start from scratch."""
     if settings.from_scratch:
         return []
-    kinds = dict.fromkeys(LEARNERS[name].feed_forward for name in settings.learners)
+    return list(dict.fromkeys(LEARNERS[name].feed_forward for name in settings.learners))
+
+
+def base_jobs(
+    settings: StreamSettings, plan: Plan, out: Path, rates: Mapping[str, float] | None = None
+) -> list[Job]:
+    """The runs that the learners of a plan start from. `rates`: the tuned learning rates by kind; a kind that
+    has none yet is left out."""
     configs = base_configs(settings)
+    if rates is not None:
+        configs = {
+            kind: override(configs[kind], {"train.learning_rate": rate}) for kind, rate in rates.items()
+        }
+    kinds = [kind for kind in kinds_of(settings) if kind in configs]
     return [
         Job(
             base_name(kind),

@@ -9,13 +9,19 @@ from typing import Any
 from somelab.adapt.continual.learners import LEARNERS
 from somelab.adapt.domain_shift.study import described
 from somelab.experiments.runner.plan import Plan
-from somelab.experiments.sweeps.table import Row
+from somelab.experiments.sweeps.table import Row, tuning_record
+
+COUNTS = ("num_trainable", "parameters_added", "bytes_added")
+"""Figures that are the same for all seeds, or nearly: those of the first seed are shown."""
 
 
-def summarise(plan: Plan, rows: Sequence[Row], results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def summarise(
+    plan: Plan, rows: Sequence[Row], results: Sequence[dict[str, Any]], bases: dict[str, Any]
+) -> dict[str, Any]:
     """Per learner with a result, in the plan's order: each measure with its interval over seeds, the mean
-    matrix, the online curve; then every result."""
-    measures = [measure.name for measure in plan.measures.all if measure.name != "num_trainable"]
+    matrix, the online curve, the learning rate and how it was found; then every result. `bases`: the
+    learning rate of each base, with its search."""
+    measures = [measure.name for measure in plan.measures.all if measure.name not in COUNTS]
     learners: dict[str, Any] = {}
     for row in rows:
         own = [result for result in results if result["learner"] == row.arm.name]
@@ -23,11 +29,14 @@ def summarise(plan: Plan, rows: Sequence[Row], results: Sequence[dict[str, Any]]
             continue
         learners[row.arm.name] = {
             "about": _about(row.arm.name),
-            "num_trainable": own[0]["num_trainable"],
+            **{name: own[0][name] for name in COUNTS},
+            "learning_rate": own[0]["learning_rate"],
+            **tuning_record(row),
             "seeds": list(row.seeds),
             **{name: described(row.means[name]) for name in measures},
             "matrix": _mean([result["matrix"] for result in own]),
             "online": _mean([result["online"] for result in own]),
+            **_growth(own),
         }
     first = results[0]
     return {
@@ -36,6 +45,7 @@ def summarise(plan: Plan, rows: Sequence[Row], results: Sequence[dict[str, Any]]
         "scale": plan.scale,
         "experiences": first["experiences"],
         "tokens_per_experience": first["tokens_per_experience"],
+        "bases": bases,
         "learners": learners,
         "results": list(results),
     }
@@ -44,6 +54,17 @@ def summarise(plan: Plan, rows: Sequence[Row], results: Sequence[dict[str, Any]]
 def _about(name: str) -> str:
     """What the learner may change: the first paragraph of its docstring."""
     return " ".join((LEARNERS[name].__doc__ or "").partition("\n\n")[0].split())
+
+
+def _growth(own: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Of a learner that grows: the generations of the first seed, and the share of each experience's tokens
+    by expert, mean over the seeds that grew as many."""
+    if not own[0].get("generations"):
+        return {}
+    served = [result["served"] for result in own if result.get("served")]
+    alike = [one for one in served if [len(row) for row in one] == [len(row) for row in served[0]]]
+    names = own[0].get("served_by", [])
+    return {"generations": own[0]["generations"], "served_by": names, "served": _mean(alike) if alike else []}
 
 
 def _mean(tables: Sequence[Sequence[Sequence[float]]]) -> list[list[float]]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from somelab.config import override
 from somelab.disk import atomic
@@ -22,10 +22,11 @@ from somelab.experiments.runner.drive import (
     executor_of,
     processes_and_threads,
 )
-from somelab.experiments.runner.job import read_outcome
+from somelab.experiments.runner.job import JobOutcome, read_outcome
 from somelab.experiments.runner.plan import Plan, identity
 from somelab.experiments.sweeps.table import Row, read_figures, rows_of, write_table
 from somelab.experiments.tuning.arms import ArmSearches
+from somelab.experiments.tuning.curve import Curve
 from somelab.experiments.tuning.request import Request
 from somelab.experiments.tuning.tuner import SEED, is_divergence
 
@@ -84,7 +85,15 @@ def _next_jobs(searches: ArmSearches, preparer: Preparer) -> list[Prepared]:
     return preparer.prepared(searches.jobs())
 
 
-def tabulate(plan: Plan, out: Path, searches: ArmSearches | None = None) -> list[Row]:
+class Searches(Protocol):
+    """The searches of a tuned experiment, as its table needs them."""
+
+    curves: dict[str, Curve]
+
+    def outcomes(self) -> list[JobOutcome]: ...
+
+
+def tabulate(plan: Plan, out: Path, searches: Searches | None = None) -> list[Row]:
     """Read what has finished, and write the table and the times beside it."""
     outcomes = [outcome for job in plan.jobs(out) if (outcome := read_outcome(job)) is not None]
     failures = {(one.arm, one.seed): one.reason for one in outcomes if one.status == "failed"}

@@ -138,7 +138,12 @@ def markdown(plan: Plan, rows: Sequence[Row]) -> str:
     tuning = [curves[0].setting, "tuning", "tuning runs"] if curves else []
     heads = ["arm", "D/L/E/F/K", "seeds", *tuning, *(measure.title for measure in shown)]
     heads += [f"published {name}" for name in beside]
-    lines += ["", *_grid(heads, [_cells(row, row.label, _tuning_cells(row), shown, beside) for row in rows])]
+    lines += [
+        "",
+        *_grid(
+            heads, [_cells(row, row.label, _tuning_cells(row, len(tuning)), shown, beside) for row in rows]
+        ),
+    ]
     lines += _difference_lines(plan.measures, rows)
     remarks = remark_lines(plan, rows)
     lines += ["", *(f"- {line}" for line in remarks)] if remarks else []
@@ -189,7 +194,7 @@ def at_a_glance(measures: Measures, rows: Sequence[Row]) -> tuple[list[str], lis
     for row in rows:
         difference = row.differences.get(main.name)
         against = f"{_signed(difference, main)} from {row.arm.base}" if difference else ""
-        tuning = [tuning_text.chosen_with_standing(row.tuning)] if row.tuning else []
+        tuning = [tuning_text.chosen_with_standing(row.tuning) if row.tuning else ""] if _curves(rows) else []
         body.append([*_cells(row, row.arm.name, tuning, shown, ()), against])
     tuned = [curve.setting.partition(".")[2] for curve in _curves(rows)[:1]]
     heads = ["arm", "D/L/E/F/K", "seeds", *tuned, *(measure.title for measure in shown)]
@@ -215,7 +220,7 @@ def as_csv(plan: Plan, rows: Sequence[Row]) -> str:
     writer.writerow([*heads, *(f"published_{name}" for name in PUBLISHED)])
     for row in rows:
         cells: list[object] = [row.arm.name, row.arm.base or "", len(row.seeds)]
-        cells += [row.tuning.setting, *_tuning_cells(row)] if row.tuning else []
+        cells += [row.tuning.setting if row.tuning else "", *_tuning_cells(row, 3)] if tuning else []
         for found, names in ((row.means, measures), (row.differences, differing)):
             for name in names:
                 cells += [_number(getattr(found[name], part)) if name in found else "" for part in parts]
@@ -250,7 +255,7 @@ def as_record(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:
                 "published": row.published,
                 "published_epochs": {str(epoch): found for epoch, found in by_epoch(row.arm).items()},
                 "failures": {str(seed): reason for seed, reason in row.failures.items()},
-                **_tuning_record(row),
+                **tuning_record(row),
             }
             for row in rows
         ],
@@ -266,7 +271,7 @@ def _tuned_record(rows: Sequence[Row]) -> dict[str, Any]:
     return {"tuning": {"setting": curves[0].setting, "values": values, "seed": curves[0].seed}}
 
 
-def _tuning_record(row: Row) -> dict[str, Any]:
+def tuning_record(row: Row) -> dict[str, Any]:
     """The search of an arm: `chosen` is null until it is over, `curve` has every value with its last loss."""
     curve = row.tuning
     if curve is None:
@@ -300,10 +305,12 @@ def _curves(rows: Sequence[Row]) -> list[Curve]:
     return [row.tuning for row in rows if row.tuning is not None]
 
 
-def _tuning_cells(row: Row) -> list[str]:
-    """The chosen value, its standing and the number of tuning runs; nothing in a sweep that tunes nothing."""
+def _tuning_cells(row: Row, num: int) -> list[str]:
+    """The chosen value, its standing and the number of tuning runs; empty cells for an arm without a search.
+    `num`: of the cells, 0 in a sweep that tunes nothing."""
     curve = row.tuning
-    return [tuning_text.chosen(curve), curve.standing, tuning_text.num_runs(curve)] if curve else []
+    found = [tuning_text.chosen(curve), curve.standing, tuning_text.num_runs(curve)] if curve else [""] * 3
+    return found[:num]
 
 
 def _is_in(rows: Sequence[Row], measure: Measure) -> bool:

@@ -13,6 +13,7 @@ from somelab.config import Config, override
 from somelab.errors import ConfigError
 from somelab.experiments.runner.job import JobOutcome, read_outcome, state_of, write_outcome
 from somelab.experiments.runner.plan import Job, identity
+from somelab.experiments.runner.task import Task
 from somelab.experiments.tuning.curve import Curve
 from somelab.experiments.tuning.halving import Halving
 from somelab.experiments.tuning.method import Method
@@ -54,6 +55,8 @@ class Tuner:
         scale: str = "full",
         preset: str | None = None,
         known: Mapping[str, Callable[[Method], dict[int, Trial]]] | None = None,
+        task: Task | None = None,
+        measure: str = "val_loss",
     ) -> None:
         """`folder`: where the runs of all values go, one below another. `known`: trials that are on record,
         by digest.
@@ -61,14 +64,17 @@ class Tuner:
         `anchor`: the value of the setting in the digest, and index 0 of the grid. `values`: search these
         alone, in place of a grid from the indices `first`, or around the guess `start`, which `limits` bound.
         `num_repeats`: with how many
-        further seeds the best value and the one below it are trained, before the mean over seeds chooses."""
+        further seeds the best value and the one below it are trained, before the mean over seeds chooses.
+
+        `task`: what the runs do, in place of training; it is not paused, and `measure` names the figure that
+        chooses."""
         steps = config.train.steps
         if steps is None:
             remedy = "set train.steps in place of train.epochs or train.minutes"
             raise ConfigError("train.steps", None, "a search compares runs of equal length in steps", remedy)
         self.arm, self.setting, self.folder, self.seed = arm, setting, folder, seed
         self.repeat_seeds = tuple(range(seed + 1, seed + 1 + num_repeats))
-        self.scale, self.preset = scale, preset
+        self.scale, self.preset, self.task, self.measure = scale, preset, task, measure
         first = first if start is None else first_values(start, fine=fine)
         grid = Search(anchor, first, steps, fine, limits, start)
         self.search: Method = Halving(values, steps) if values else grid
@@ -85,7 +91,17 @@ class Tuner:
         name = folder_name(value)
         folder = self.folder / f"{self.arm}-{self.digest[:8]}" / name / f"seed-{seed}"
         config = override(self.config, {self.setting: value, "train.seed": seed})
-        return Job(f"{self.arm}@{name}", seed, config, folder, (), self.preset, self.scale, pause_at=pause_at)
+        return Job(
+            f"{self.arm}@{name}",
+            seed,
+            config,
+            folder,
+            (),
+            self.preset,
+            self.scale,
+            pause_at=pause_at if self.task is None else None,
+            task=self.task,
+        )
 
     def begun(self) -> dict[int, Job]:
         """The runs of this search that have a folder, by index."""
@@ -117,7 +133,7 @@ class Tuner:
         for index, job in self.begun().items():
             if index in trials and trials[index].ended:
                 continue
-            trial, problem = _trial(job, self.search.value(index))
+            trial, problem = _trial(job, self.search.value(index), self.measure)
             broken = broken or problem
             if trial is not None:
                 trials[index] = trial
@@ -134,7 +150,7 @@ class Tuner:
         reason."""
         found: dict[int, float] = {}
         for seed in self.repeat_seeds:
-            trial, problem = _trial(self.job(index, seed=seed), self.search.value(index))
+            trial, problem = _trial(self.job(index, seed=seed), self.search.value(index), self.measure)
             if problem:
                 return found, problem
             if trial is not None and trial.ended:
@@ -156,12 +172,14 @@ def is_divergence(outcome: JobOutcome) -> bool:
     return outcome.status == "failed" and outcome.reason.startswith(DIVERGED)
 
 
-def _trial(job: Job, value: Value) -> tuple[Trial | None, str]:
+def _trial(job: Job, value: Value, measure: str) -> tuple[Trial | None, str]:
     """The trial of a run folder, or the reason of a failure that is not due to its value."""
     outcome = read_outcome(job)
     if outcome is not None and outcome.status == "failed" and not is_divergence(outcome):
         # Without the folder: the reason goes into the record of the package.
         return None, f"{job.arm}: {outcome.reason.replace(f'run {job.folder}: ', '')}"
+    if job.task is not None:
+        return _task_trial(job, value, measure, outcome), ""
     if not (job.folder / "run.json").exists():
         return None, ""
     run = RunFolder(job.folder)
@@ -177,3 +195,14 @@ def _trial(job: Job, value: Value) -> tuple[Trial | None, str]:
     assert job.config.train.steps is not None
     failed = "" if job.config.train.steps in losses else f"{DIVERGED}: its last loss is not a number"
     return replace(trial, ended=True, failed=failed), ""
+
+
+def _task_trial(job: Job, value: Value, measure: str, outcome: JobOutcome | None) -> Trial | None:
+    """The trial of a task, which ends whole or not at all."""
+    steps = job.config.train.steps
+    assert job.task is not None
+    assert steps is not None
+    if outcome is not None and is_divergence(outcome):
+        return Trial(value, ended=True, failed=outcome.reason.partition(";")[0])
+    loss = job.task.figures(job).get(measure)
+    return None if loss is None else Trial(value, {steps: loss}, ended=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from somelab.data.tokenizer import END_OF_TEXT, END_OF_TEXT_ID, PAD, PAD_ID, Tokenizer
 from somelab.disk import atomic
-from somelab.errors import ConfigError, SomelabError
+from somelab.errors import ConfigError, SomelabError, notice
 from somelab.interop.extras import needed
 from somelab.interop.huggingface.card import card_of
 from somelab.runs.packing import name_of_source
@@ -41,6 +41,8 @@ def to_model(trained: TrainedModel, *, full_pools: bool = False) -> SomelabForCa
         settings, pools.describe(trained.model), full_pools, eos_token_id=END_OF_TEXT_ID, pad_token_id=PAD_ID
     )
     model = SomelabForCausalLM(config)
+    if trained.pool is not None:
+        notice(f"run {trained.run.path}: the experts that it has grown are left out here")
     model.decoder.load_state_dict(trained.model.state_dict())
     return model.eval()
 
@@ -74,7 +76,7 @@ def export(trained: TrainedModel, folder: str | PathLike[str], *, full_pools: bo
     card = card_of(trained, full_pools=full_pools)
 
     def fill(inside: Path) -> None:
-        with _quiet():
+        with quiet():
             model.save_pretrained(inside)
             tokenizer.save_pretrained(inside)
         (inside / "README.md").write_text(card, encoding="utf-8")
@@ -118,7 +120,7 @@ def push(trained: TrainedModel, repository: str, *, private: bool = False, full_
     return str(getattr(pushed, "repo_url", name))
 
 
-class _quiet:
+class quiet:
     """transformers' progress bars off, and back as they were."""
 
     def __enter__(self) -> None:

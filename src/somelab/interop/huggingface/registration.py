@@ -5,11 +5,13 @@ or at once if it already is."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import importlib.machinery
 import sys
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -25,14 +27,28 @@ def watch() -> None:
 
 
 def register() -> None:
-    """Tell AutoConfig and AutoModelForCausalLM about model type `somelab`."""
+    """Tell AutoConfig and AutoModelForCausalLM about model types `somelab` and `somelab_carved`."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
+    from somelab.interop.huggingface.carved.configuration import MODEL_TYPE as CARVED
+    from somelab.interop.huggingface.carved.configuration import CarvedLlamaConfig
+    from somelab.interop.huggingface.carved.decoding import load_with_
+    from somelab.interop.huggingface.carved.modeling import CarvedLlamaForCausalLM
     from somelab.interop.huggingface.configuration import MODEL_TYPE, SomelabConfig
     from somelab.interop.huggingface.modeling import SomelabForCausalLM
 
     AutoConfig.register(MODEL_TYPE, SomelabConfig, exist_ok=True)
     AutoModelForCausalLM.register(SomelabConfig, SomelabForCausalLM, exist_ok=True)
+    AutoConfig.register(CARVED, CarvedLlamaConfig, exist_ok=True)
+    AutoModelForCausalLM.register(CarvedLlamaConfig, CarvedLlamaForCausalLM, exist_ok=True)
+    load_with_(_load_kernels)
+
+
+def _load_kernels() -> None:
+    """Not at import: compiling takes seconds, once per machine. By name, so that a model's own copy of the
+    code (`shipping`) leaves the kernels out; torch does the work there."""
+    with contextlib.suppress(ModuleNotFoundError):
+        import_module("somelab.native").load()
 
 
 def _register_or_warn() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import somelab
 
 ENTRY = "somelab.interop.huggingface.modeling"
+CARVED_ENTRY = "somelab.interop.huggingface.carved.modeling"
 MODELING, SOURCE = "modeling_somelab.py", "somelab_source.py"
 AUTO_MAP = {
     "AutoConfig": "modeling_somelab.SomelabConfig",
@@ -34,6 +35,30 @@ if importlib.util.find_spec("somelab") is None:
 try:
     SomelabConfig = importlib.import_module("somelab.interop.huggingface.configuration").SomelabConfig
     SomelabForCausalLM = importlib.import_module("somelab.interop.huggingface.modeling").SomelabForCausalLM
+except ModuleNotFoundError as error:
+    if not (error.name or "").startswith("somelab"):
+        raise
+    raise ImportError(
+        "the installed somelab is too old for this model; pip install --upgrade 'somelab[hf]'"
+    ) from error
+'''
+CARVED_MODELING_TEXT = '''\
+"""The model class of this folder. An installed somelab is used; without one, the copy beside it."""
+
+import importlib
+import importlib.util
+
+from .somelab_source import install
+
+if importlib.util.find_spec("somelab") is None:
+    install()
+try:
+    CarvedLlamaConfig = importlib.import_module(
+        "somelab.interop.huggingface.carved.configuration"
+    ).CarvedLlamaConfig
+    CarvedLlamaForCausalLM = importlib.import_module(
+        "somelab.interop.huggingface.carved.modeling"
+    ).CarvedLlamaForCausalLM
 except ModuleNotFoundError as error:
     if not (error.name or "").startswith("somelab"):
         raise
@@ -74,9 +99,18 @@ SOURCES = {{}}
 
 def write_code(folder: Path) -> None:
     """Write both files into the folder of an exported model."""
-    (folder / MODELING).write_text(MODELING_TEXT, encoding="utf-8")
+    _write(folder, MODELING_TEXT, ENTRY)
+
+
+def write_carved_code(folder: Path) -> None:
+    """The same for a carved model."""
+    _write(folder, CARVED_MODELING_TEXT, CARVED_ENTRY)
+
+
+def _write(folder: Path, modeling: str, entry: str) -> None:
+    (folder / MODELING).write_text(modeling, encoding="utf-8")
     parts = [SOURCE_HEAD.format(version=somelab.__version__)]
-    for name, text in sorted(sources().items()):
+    for name, text in sorted(sources(entry).items()):
         plain = text.replace("\\", "\\\\").replace("'''", "\\'\\'\\'")
         parts.append(f"\nSOURCES[{name!r}] = '''\\\n{plain}'''\n")
     (folder / SOURCE).write_text("".join(parts), encoding="utf-8")

@@ -25,6 +25,7 @@ from somelab.view.page.balance import (
 )
 from somelab.view.page.curves import NO_CURVES
 from somelab.view.page.files import config_of, environment_of
+from somelab.view.page.growth import growth_of
 from somelab.view.page.packing import numbers
 from somelab.view.page.published import published_figures
 from somelab.view.page.records import Columns, Metrics, RunRecords
@@ -154,6 +155,8 @@ def _run(reader: Reader, run_id: str, facts: dict[str, Any], config: Config, rec
         value if isinstance(value := facts.get(name), str) else None for name in ("preset", "scale")
     )
     command = around.get("command")
+    growth, not_grown = growth_of(run)
+    missing = [LeftOut(name="growth", reason=not_grown)] if not_grown else []
     return Run(
         id=run_id,
         name=str(facts.get("name") or run.path.name),
@@ -185,8 +188,9 @@ def _run(reader: Reader, run_id: str, facts: dict[str, Any], config: Config, rec
         galaxies=None,
         traces=None,
         guilds=None,
-        left_out=[LeftOut(name="record", reason=reason) for reason in reader.problems],
+        left_out=[*(LeftOut(name="record", reason=reason) for reason in reader.problems), *missing],
         published=published_figures(preset),
+        growth=growth,
     )
 
 

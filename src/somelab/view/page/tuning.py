@@ -35,7 +35,7 @@ def value_chart(table: dict[str, Any]) -> ValueChart | None:
     about = table.get("tuning")
     if about is None:
         return None
-    searches = {str(arm["name"]): arm["tuning"] for arm in table["arms"]}
+    searches = {str(arm["name"]): arm["tuning"] for arm in table["arms"] if arm.get("tuning")}
     points = [point for tuning in searches.values() for point in tuning["curve"]]
     labels = _labels(points)
     return ValueChart(

@@ -370,6 +370,27 @@ class Published(Part):
     note: str | None
 
 
+class GrownGeneration(Part):
+    """Experts that were added to a trained run, trained on one text, and frozen."""
+
+    name: str
+    text: str
+    """What they were trained on."""
+    num_experts: int
+    num_parameters: int
+    num_bytes: int
+    num_tokens: int
+    """Tokens that they were trained on."""
+    start_from: str
+    """The expert that they began as a copy of; `base`: new parts."""
+    new_before: Number
+    """Loss on the new text, in nats per token."""
+    new_after: Number
+    old_before: Number
+    """Loss on the text of the run itself."""
+    old_after: Number
+
+
 class Run(Part):
     """One run folder. Of a broken or foreign one only the first fields are filled."""
 
@@ -418,6 +439,8 @@ class Run(Part):
     """Parts that are not there, and why: words (the data file is gone), traces (no checkpoint) ..."""
     published: Published | None = None
     """The published figures of its preset, drawn behind its own."""
+    growth: list[GrownGeneration] = []
+    """The generations of experts that were added after training, oldest first."""
 
 
 class Group(Part):

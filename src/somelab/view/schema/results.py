@@ -131,6 +131,20 @@ class Sweep(Part):
     """Loss against the tuned setting; null in a sweep that tunes nothing."""
 
 
+class Born(Part):
+    """A generation of experts that a learner has added."""
+
+    name: str
+    at_experience: int
+    """The number of the experience that was read then."""
+    at_token: int
+    """How many tokens of it were read before."""
+    parameters: int
+    bytes: int
+    start_from: str
+    """The expert that it began as a copy of; `base`: new parts."""
+
+
 class StudyLearner(Part):
     """One way to learn a stream, over its random seeds."""
 
@@ -144,6 +158,22 @@ class StudyLearner(Part):
     """R[i][j], mean over seeds: loss on experience j after row i."""
     online: Band
     """Loss of each stretch of the stream before it was learned from; a place is the middle of its stretch."""
+    learning_rate: Number = None
+    """null in studies of earlier versions, and where nothing is trained by gradient."""
+    tuning: ArmTuning | None = None
+    """null in a study that tunes nothing."""
+    parameters_added: int | None = None
+    """Beyond those of the base."""
+    bytes_added: int | None = None
+    """What has to be stored after the stream beyond the base."""
+    cpu_seconds: Number = None
+    """Of one run, mean over seeds."""
+    generations: list[Born] = []
+    """Of a learner that grows, with the first seed."""
+    served_by: list[str] = []
+    """The experts at the end, the base first."""
+    served: list[list[float]] = []
+    """Share of the tokens of each experience by expert, at the end, mean over seeds."""
 
 
 class Study(Part):
@@ -165,3 +195,7 @@ class Study(Part):
     `tokens_per_experience`."""
     measures: list[ResultMeasure]
     learners: list[StudyLearner]
+    tuning: ValueChart | None = None
+    """Average loss against the learning rate; null in a study that tunes nothing."""
+    bases: dict[str, ArmTuning] = {}
+    """The learning rate of each base."""

@@ -1,0 +1,1 @@
+"""Models of Hugging Face whose feed-forward blocks are cut into groups of neurons (`somelab carve`)."""

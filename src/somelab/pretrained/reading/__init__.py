@@ -1,0 +1,1 @@
+"""A pretrained model reads new text in chunks, each scored before anything learns from it."""
