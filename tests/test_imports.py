@@ -1,7 +1,7 @@
 """Imports point one way, and heavy packages are imported where they are used. Read from the source, not by
 running it.
 
-    core <- model <- training <- {adapt, experiments, interop} <- library <- cli
+    core <- model <- training <- {adapt, experiments, interop} <- {pretrained, library} <- cli
     disk <- runs <- analysis <- view
     view never imports training
 Imports under `if TYPE_CHECKING:` do not count."""
@@ -31,6 +31,7 @@ PACKAGES = [
     "experiments",
     "view",
     "interop",
+    "pretrained",
     "library",
     "bench",
     "cli",
@@ -39,25 +40,32 @@ HEAVY = {
     *("sklearn", "umap", "transformers", "datasets", "fastapi", "matplotlib", "ray"),
     *("huggingface_hub", "tensorboard", "trackio", "wandb", "mlflow", "lm_eval", "optuna", "onnxruntime"),
 }
-SUBCLASSES_OF_HEAVY = {"interop/huggingface/configuration.py", "interop/huggingface/modeling.py"}
+SUBCLASSES_OF_HEAVY = {
+    *("interop/huggingface/configuration.py", "interop/huggingface/modeling.py"),
+    *("interop/huggingface/carved/configuration.py", "interop/huggingface/carved/modeling.py"),
+}
 """Files that define subclasses of a heavy package's classes. Others import them inside functions only."""
 
 # What each package may not reach at run time, at module level or inside a function: the packages that build
 # on it.
-ABOVE_MODEL = {"training", "adapt", "experiments", "analysis", "view", "interop", "library", "bench", "cli"}
+ABOVE_MODEL = {
+    *("training", "adapt", "experiments", "analysis", "view", "interop", "pretrained", "library", "bench"),
+    "cli",
+}
 FORBIDDEN = {
     "disk": {"core", "native", "config", "data", "runs", "model", *ABOVE_MODEL},
     "core": {"disk", "native", "data", "runs", "model", *ABOVE_MODEL},
     "native": {"config", "data", "runs", "model", *ABOVE_MODEL},
     "config": {"core", "native", "data", "runs", "model", *ABOVE_MODEL},
     "model": {"native", *ABOVE_MODEL},
-    "training": {"adapt", "experiments", "interop", "library", "bench", "cli"},
-    "adapt": {"experiments", "interop", "library", "cli"},
-    "experiments": {"interop", "library", "cli"},
-    "runs": {"training", "analysis", "view", "interop", "library", "cli"},
-    "analysis": {"view", "interop", "library", "cli"},
-    "view": {"training", "interop", "library", "cli"},
-    "interop": {"adapt", "experiments", "view", "library", "bench", "cli"},
+    "training": {"adapt", "experiments", "interop", "pretrained", "library", "bench", "cli"},
+    "adapt": {"experiments", "interop", "pretrained", "library", "cli"},
+    "experiments": {"interop", "pretrained", "library", "cli"},
+    "runs": {"training", "analysis", "view", "interop", "pretrained", "library", "cli"},
+    "analysis": {"view", "interop", "pretrained", "library", "cli"},
+    "view": {"training", "interop", "pretrained", "library", "cli"},
+    "interop": {"adapt", "experiments", "view", "pretrained", "library", "bench", "cli"},
+    "pretrained": {"experiments", "view", "library", "bench", "cli"},
     "library": {"cli", "bench", "view", "experiments"},
 }
 

@@ -16,7 +16,7 @@ from somelab.view.page.sweeps import not_a_sweep
 from somelab.view.report import write_report
 from tests.browser.conftest import Opener
 from tests.browser.serving import serving
-from tests.view.result_builders import CURVES, WORDS, write_results, write_sweep
+from tests.view.result_builders import CURVES, WORDS, write_results, write_study, write_sweep
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -298,3 +298,23 @@ def test_live_they_are_listed_and_opened(visit: Opener, results: Path) -> None:
         page.reload()
         page.locator(".matrix").first.wait_for()
         page.close()
+
+
+def test_a_growing_learner_shows_its_generations_and_searches(visit: Opener, tmp_path: Path) -> None:
+    path = tmp_path / "grown.html"
+    write_report(
+        page_with([], studies=[study_of(write_study(tmp_path / "grown", grows=True), "grown")]), path
+    )
+    page = visit(f"{path.as_uri()}#/continual")
+    assert "Untuned: some-grow." in page.locator("[data-testid=lead]").inner_text()
+    learners = cells(page.locator("[data-testid=learners]"))
+    assert learners["dense"]["rate"] == ["0.004"]
+    assert learners["some-grow"]["rate"] == ["0.004 (at the edge)"]
+    assert learners["dense"]["CPU"] == ["41 s"]
+    grown = page.locator("[data-testid=generations-some-grow]")
+    assert grown.locator(".birth").count() == 2
+    born = cells(grown.locator("table.numbers"))
+    assert born["2 gen2"]["for"] == ["weather"]
+    assert born["2 gen2"]["began as"] == ["gen1"]
+    assert cells(grown.locator("table.matrix"))["weather"] == {"base": ["0"], "gen1": ["25"], "gen2": ["75"]}
+    assert page.get_by_text("Average loss against learning rate").count() >= 1

@@ -12,6 +12,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SAYS = {
     "train.py": r"validation loss \d\.\d{3} nats per token",
     "layer.py": r"step  59: loss [01]\.\d+, keys moved by",
+    "grow.py": r"arithmetic: \d\.\d{3} -> \d\.\d{3}, stories: \d\.\d{3} -> \d\.\d{3}",
     "graft_gpt2.py": r"step  39: loss [0-2]\.",
     "rule.py": r"Gini of use: 0\.\d\d without the rule, 0\.\d\d with it",
     "callback.py": r"^20,\d+\.\d{4},\d\.\d{5},\d\.\d{5}$",

@@ -16,6 +16,7 @@ from somelab.experiments.ledger.page import command, page
 from somelab.experiments.ledger.records import Records, read, write
 from somelab.experiments.ledger.store import LENGTHS, SCALES, Ledger, stored_data, stored_seeds, stored_shift
 from somelab.experiments.runner.job import JobOutcome, write_outcome
+from somelab.experiments.streams.claims import CLAIMS as STREAM_CLAIMS
 from somelab.experiments.tuning.tuner import SEED
 from tests.experiments.builders import plain, tuned, write_run
 
@@ -301,7 +302,7 @@ def test_the_list_comes_with_the_package(
     nowhere = ["--out", str(tmp_path / "store")]
     assert main(["evidence", "--list", "--json", *nowhere]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [one["claim"] for one in listed] == list(CLAIMS)
+    assert [one["claim"] for one in listed] == [*CLAIMS, *STREAM_CLAIMS]
     for one in listed:
         assert {"verdict", "effect", "low", "high", "seeds", "scale", "tuned", "rates", "date"} <= set(one)
         # Nothing that is untuned has a verdict.

@@ -169,7 +169,13 @@ def test_frozen_pools_are_a_seed_and_a_digest(text: Path, tmp_path: Path) -> Non
     """A run whose pool is far larger than what is trained; the folder is small, and its model the same."""
     from tests.training.builders import SMALL
 
-    large = {**SMALL, "experts.num_experts": 128, "experts.d_ffn": 128, "train.steps": 2}
+    large = {
+        **SMALL,
+        "experts.family": "dense",
+        "experts.num_experts": 128,
+        "experts.d_ffn": 128,
+        "train.steps": 2,
+    }
     lm = somelab.train("demo", data=text, out=tmp_path / "run", settings=large)
     small = lm.save_pretrained(tmp_path / "small")
     full = lm.save_pretrained(tmp_path / "full", full_pools=True)

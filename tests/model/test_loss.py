@@ -24,10 +24,13 @@ def head_gradients(model: Decoder) -> dict[str, Tensor]:
     return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
 
 
-# A head of its own with bias, and a tied one without.
+# A head of its own with bias, and a tied one without; with torch's functions, and with the compiled kernel.
+@pytest.mark.parametrize("kernels", [None, "native_kernels"])
 @pytest.mark.parametrize("backbone", ["published", "modern"])
 @pytest.mark.parametrize("chunk", [1, 5, 14, 1000])
-def test_equals_cross_entropy(backbone: str, chunk: int):
+def test_equals_cross_entropy(backbone: str, chunk: int, kernels: str | None, request: pytest.FixtureRequest):
+    if kernels is not None:
+        request.getfixturevalue(kernels)
     model = decoder_of({"backbone": backbone})
     targets = tokens_of(2, 7, seed=1)
     counted = torch.ones(2, 7, dtype=torch.bool)

@@ -5,6 +5,7 @@ Shape letters: T tokens, N rows, F hidden width, W any width."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import pytest
@@ -162,3 +163,38 @@ def test_two_threads_give_the_bits_of_one(compiled: NativeKernels, dtype: torch.
 def test_tensors_that_do_not_lie_in_order_are_an_error_of_ours(compiled: NativeKernels) -> None:
     with pytest.raises(AssertionError):
         compiled.activate(randn(4, 8).T, torch.zeros(4), torch.empty(8, 4))
+
+
+@pytest.mark.parametrize("width", [1, 7, 8, 2048, 2051])
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_cross_entropy_and_its_gradient(compiled: NativeKernels, width: int, biased: bool, threads: int):
+    generator = torch.Generator().manual_seed(width)
+    product_NV = 5 * torch.randn(40, width, generator=generator)
+    product_NV[3] -= 1e4  # far below 0, where exp alone would be 0
+    product_NV[5, : width // 2] = -torch.inf
+    bias_V = torch.randn(width, generator=generator) if biased else None
+    targets_N = torch.randint(width // 2, width, (40,), generator=generator)
+    logits_NV = (product_NV if bias_V is None else product_NV + bias_V).double().requires_grad_()
+    expected_N = torch.nn.functional.cross_entropy(logits_NV, targets_N, reduction="none")
+    expected_N.sum().backward()
+
+    slopes_NV, nats_N = product_NV.clone(), torch.empty(40)
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        compiled.cross_entropy_(slopes_NV, bias_V, targets_N, nats_N)
+    finally:
+        torch.set_num_threads(before)
+
+    torch.testing.assert_close(nats_N.double(), expected_N.detach(), rtol=1e-6, atol=2e-6)
+    torch.testing.assert_close(slopes_NV.double(), logits_NV.grad, rtol=1e-5, atol=5e-7)
+
+
+def test_cross_entropy_of_a_row_that_is_not_finite_is_not_finite(compiled: NativeKernels):
+    for value in (torch.nan, torch.inf):
+        product_NV, nats_N = torch.zeros(2, 20), torch.empty(2)
+        product_NV[1, 3] = value
+        compiled.cross_entropy_(product_NV, None, torch.tensor([0, 0]), nats_N)
+        assert abs(float(nats_N[0]) - math.log(20)) < 1e-6
+        assert not nats_N[1].isfinite()

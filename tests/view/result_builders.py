@@ -122,7 +122,7 @@ MATRICES = {
 
 def result_of(learner: str, seed: int) -> dict[str, Any]:
     """One result as the session writes it; the second seed lies a fifth of a nat above the first."""
-    matrix = [[loss + 0.2 * seed for loss in row] for row in MATRICES[learner]]
+    matrix = [[loss + 0.2 * seed for loss in row] for row in (MATRICES.get(learner) or GROWN_MATRIX)]
     return {
         "learner": learner,
         "seed": seed,
@@ -133,21 +133,64 @@ def result_of(learner: str, seed: int) -> dict[str, Any]:
         "online_loss": 5.0 + seed,
         "online": [[6.0 + seed, 5.0 + seed], [7.0 + seed, 6.5 + seed]],
         "tokens_per_experience": 1000,
-        "num_trainable": {"some-keys": 0, "dense": 1234567}[learner],
+        "num_trainable": {"some-keys": 0, "dense": 1234567, "some-grow": 2000}[learner],
+        "learning_rate": 0.004,
+        "parameters_added": 0,
+        "bytes_added": {"some-keys": 0, "dense": 4938268, "some-grow": 8000}[learner],
+        **(GROWTH if learner == "some-grow" else {}),
     }
 
 
-def write_study(folder: Path) -> Path:
-    """Two learners with two seeds, from a base."""
-    results = [result_of(learner, seed) for seed in (0, 1) for learner in MATRICES]
-    plan = stream_plan(StreamSettings(("builtin:story,recipe,weather",), tuple(MATRICES), num_seeds=2))
+GROWN_MATRIX = [[3.0, 6.0, 7.0], [3.0, 4.0, 7.0], [3.01, 4.0, 3.0]]
+GROWTH: dict[str, Any] = {
+    "generations": [
+        {
+            "name": "gen1",
+            "at_experience": 1,
+            "at_token": 128,
+            "parameters": 1000,
+            "bytes": 4000,
+            "start_from": "base",
+        },
+        {
+            "name": "gen2",
+            "at_experience": 2,
+            "at_token": 0,
+            "parameters": 1000,
+            "bytes": 4000,
+            "start_from": "gen1",
+        },
+    ],
+    "served_by": ["base", "gen1", "gen2"],
+    "served": [[0.9, 0.05, 0.05], [0.1, 0.8, 0.1], [0.0, 0.25, 0.75]],
+}
+STUDY_CURVES = {
+    "dense": tuning_curve("dense", {-4: 4.5, -2: 4.0, 0: 4.25, 2: 5.0}, {}),
+    "some-grow": tuning_curve("some-grow", {-2: 4.5, 0: 4.4, 2: 4.3, 4: 4.1, 6: 3.9}, {-4: 6.5}),
+}
+"""dense is best at 0.004, inside; some-grow at 0.064, the largest that is allowed here."""
+BASES = {"base-dense": {"chosen": 0.016, "standing": "tuned", "runs": 3.25}}
+
+
+def write_study(folder: Path, *, grows: bool = False) -> Path:
+    """Two learners with two seeds, from a base. `grows`: a third that grows, and all with a search."""
+    names = (*MATRICES, "some-grow") if grows else tuple(MATRICES)
+    results = [result_of(learner, seed) for seed in (0, 1) for learner in names]
+    plan = stream_plan(StreamSettings(("builtin:story,recipe,weather",), names, num_seeds=2))
     for result in results:
         own = folder / result["learner"] / f"seed-{result['seed']}"
         own.mkdir(parents=True)
         (own / "result.json").write_text(json.dumps(result))
-    rows = rows_of(plan, read_figures(plan, folder))
+    rows = rows_of(plan, read_figures(plan, folder), curves=STUDY_CURVES if grows else None)
     write_table(plan, rows, folder)
-    (folder / "summary.json").write_text(json.dumps(summarise(plan, rows, results), indent=1))
+    summary = summarise(plan, rows, results, BASES if grows else {})
+    (folder / "summary.json").write_text(json.dumps(summary, indent=1))
+    if grows:
+        times = [
+            {"arm": "dense", "seed": seed, "status": "finished", "cpu_seconds": 40.0 + seed}
+            for seed in (0, 1)
+        ]
+        (folder / "times.json").write_text(json.dumps(times))
     return folder
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from somelab.cli.main import main
 from somelab.experiments.streams.plan import MEASURES
+from somelab.experiments.streams.summary import COUNTS
 from somelab.experiments.tuning.curve import Curve
 from somelab.experiments.tuning.halving import Halving
 from somelab.experiments.tuning.search import Trial
@@ -25,7 +26,7 @@ from somelab.view.report import data_of, inlined, static_page
 from somelab.view.schema.results import Study, Sweep
 from tests.browser.serving import serving
 from tests.view.builders import append, synthetic_run
-from tests.view.result_builders import CURVES, LOSSES, WORDS, write_results, write_sweep
+from tests.view.result_builders import CURVES, LOSSES, WORDS, write_results, write_study, write_sweep
 
 QUICK = Options(maps=("pca",), tokens=0)
 HALF = 4.302653 * 0.1 / 3**0.5  # t(0.975, 2) * s / sqrt(n)
@@ -202,7 +203,7 @@ def test_what_is_not_finite_leaves_a_gap() -> None:
 def test_learners_hold_the_measures_of_every_seed(study: Study) -> None:
     assert (study.problem, study.name, study.scale) == (None, "kinds", "micro")
     assert [measure.name for measure in study.measures] == [
-        measure.name for measure in MEASURES.all if measure.name != "num_trainable"
+        measure.name for measure in MEASURES.all if measure.name not in COUNTS
     ]
     some, dense = study.learners
     assert (some.name, some.num_trainable, some.seeds) == ("some-keys", 0, [0, 1])
@@ -378,3 +379,34 @@ def test_a_sweep_can_be_served_itself(results: Path) -> None:
         listed = RunList.model_validate_json(server.ask("/api/runs").body)
     assert [one.id for one in listed.results] == ["widths"]
     assert len(listed.runs) == len(LOSSES)
+
+
+def test_a_tuned_study_has_its_searches_costs_and_generations(tmp_path: Path) -> None:
+    study = study_of(write_study(tmp_path / "grown", grows=True), "grown")
+    assert study.problem is None
+    keys, dense, grown = study.learners
+    assert keys.tuning is None
+    assert dense.tuning is not None
+    assert grown.tuning is not None
+    assert (dense.tuning.standing, dense.tuning.chosen) == ("tuned", "0.004")
+    assert (grown.tuning.standing, grown.tuning.chosen) == ("at the edge", "0.064")
+    assert (keys.learning_rate, dense.learning_rate) == (None, 0.004)
+    assert (dense.cpu_seconds, keys.cpu_seconds) == (40.5, None)
+    assert (dense.parameters_added, dense.bytes_added) == (0, 4938268)
+    assert [(one.name, one.at_experience, one.at_token) for one in grown.generations] == [
+        ("gen1", 1, 128), ("gen2", 2, 0)
+    ]  # fmt: skip
+    assert grown.served_by == ["base", "gen1", "gen2"]
+    assert grown.served[2] == [0.0, 0.25, 0.75]
+    assert study.tuning is not None
+    assert [line.name for line in study.tuning.lines] == ["dense", "some-grow"]
+    assert study.tuning.lines[0].chosen == 0.004
+    assert study.bases["base-dense"].chosen == "0.016"
+
+
+def test_a_damaged_file_of_times_costs_only_the_times(tmp_path: Path) -> None:
+    folder = write_study(tmp_path / "grown", grows=True)
+    (folder / "times.json").write_text("[{}]")
+    study = study_of(folder, "grown")
+    assert study.problem is None
+    assert all(learner.cpu_seconds is None for learner in study.learners)
