@@ -1,17 +1,21 @@
-"""Causal self-attention with torch's fused kernel. Packed documents are separated by a mask or by one call
-per document, computed once per forward pass and shared by all layers.
+"""Causal self-attention, with a compiled kernel of ours or with torch's fused one. Packed documents are
+attended to one by one, or separated by a mask that is computed once per forward pass and shared by all
+layers.
 
-Shape letters: B sequences, T tokens, N = B*T tokens or those of one document, S key slots, D model width, H
-heads, C head width."""
+Shape letters: B sequences, T tokens, N = B*T tokens or those of one document, G documents, S key slots, D
+model width, H heads, C head width."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
+from somelab.core.dispatch.kernels import AttentionKernels, registered
 from somelab.core.seeded import seeded_linear, start_xavier_, zero_bias_
 from somelab.core.seeding import generator
 from somelab.model.kv_cache import KeyValueCache
@@ -56,10 +60,11 @@ class Attention(nn.Module):
             zero_bias_(self.out)
 
     def forward(self, x_BTD: Tensor, surroundings: Surroundings) -> Tensor:
-        queries, keys, values = (
-            part.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-            for part in self.qkv(x_BTD).chunk(3, dim=-1)
-        )
+        qkv = self.qkv(x_BTD)
+        kernel = self._kernel(qkv, surroundings)
+        if kernel is not None:
+            return self.out(self._by_kernel(kernel, qkv, surroundings))
+        queries, keys, values = self._heads(qkv)
         if surroundings.rotation is not None:
             queries, keys = rotate(queries, surroundings.rotation), rotate(keys, surroundings.rotation)
         if surroundings.cache is not None:
@@ -72,6 +77,64 @@ class Attention(nn.Module):
             )
             mixed_BTD = mixed_BHTC.transpose(1, 2).flatten(2)
         return self.out(mixed_BTD)
+
+    def _heads(self, qkv_BT3D: Tensor) -> tuple[Tensor, ...]:
+        """Queries, keys and values, [B, H, T, C] each."""
+        parts = qkv_BT3D.chunk(3, dim=-1)
+        return tuple(part.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for part in parts)
+
+    def _kernel(self, qkv_BT3D: Tensor, surroundings: Surroundings) -> AttentionKernels | None:
+        """The compiled kernel where it can do this pass: no cache, and no mask but that of documents and
+        causality."""
+        if surroundings.mask is not None or surroundings.cache is not None:
+            return None
+        head_width = qkv_BT3D.shape[-1] // (3 * self.num_heads)
+        return kernel_for(qkv_BT3D.device.type, qkv_BT3D.dtype, head_width)
+
+    def _by_kernel(self, kernel: AttentionKernels, qkv_BT3D: Tensor, surroundings: Surroundings) -> Tensor:
+        num_rows, num_tokens, _ = qkv_BT3D.shape
+        documents = surroundings.documents
+        causal = surroundings.is_causal if documents is None else not surroundings.sees_all
+        if surroundings.rotation is not None:
+            queries, keys, values = self._heads(qkv_BT3D)
+            turned = (rotate(queries, surroundings.rotation), rotate(keys, surroundings.rotation), values)
+            qkv_BT3D = torch.cat([part.transpose(1, 2).flatten(2) for part in turned], dim=-1)
+        lengths_G = torch.tensor([num_tokens] * num_rows if documents is None else documents)
+        mixed_ND = _Attention.apply(qkv_BT3D.flatten(0, 1), lengths_G, self.num_heads, causal, kernel)
+        return mixed_ND.view(num_rows, num_tokens, -1)
+
+
+def kernel_for(device_type: str, dtype: torch.dtype, head_width: int) -> AttentionKernels | None:
+    """The compiled kernel in fp32 on a CPU, where heads are narrow: about half of torch's time there, since
+    documents are short. None in a compiled graph, which cannot call it."""
+    if device_type != "cpu" or dtype != torch.float32 or torch.compiler.is_compiling():
+        return None
+    compiled = registered()
+    if compiled is None or head_width > compiled.attention.max_head_width:
+        return None
+    return compiled.attention
+
+
+class _Attention(torch.autograd.Function):
+    """Attention within documents by the compiled kernel. Keeps its output and one number per token and head;
+    backward computes the probabilities again."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, qkv_N3D: Tensor, lengths_G: Tensor, num_heads: int, causal: bool, kernel: AttentionKernels
+    ) -> Tensor:
+        qkv_N3D = qkv_N3D.contiguous()
+        out_ND, log_sums_NH = kernel.forward(qkv_N3D, lengths_G, num_heads, causal=causal)
+        ctx.save_for_backward(qkv_N3D, lengths_G, out_ND, log_sums_NH)
+        ctx.causal, ctx.kernel = causal, kernel
+        return out_ND
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        grad_ND = grad_outputs[0].contiguous()
+        grad_N3D = ctx.kernel.backward(*ctx.saved_tensors, grad_ND, causal=ctx.causal)
+        return grad_N3D, None, None, None, None
 
 
 def _document_by_document(
@@ -111,8 +174,8 @@ def _runs(documents: tuple[int, ...]) -> list[tuple[int, bool]]:
 
 
 def pays_by_document(documents: tuple[int, ...], num_rows: int, num_tokens: int, d_model: int) -> bool:
-    """Whether a call for each document is cheaper than one call over whole rows with a mask, by forward
-    FLOPs.
+    """Whether one of torch's calls for each document is cheaper than one over whole rows with a mask, by
+    forward FLOPs.
 
     Causality is not counted as a saving: at these lengths the kernel gains almost nothing from it."""
     flops_per_pair = 4 * d_model

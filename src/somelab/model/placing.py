@@ -11,7 +11,14 @@ import torch
 from torch import Tensor
 
 from somelab.config import ModelConfig
-from somelab.model.attention import Surroundings, additive_mask, alibi_bias, pays_by_document, visible_slots
+from somelab.model.attention import (
+    Surroundings,
+    additive_mask,
+    alibi_bias,
+    kernel_for,
+    pays_by_document,
+    visible_slots,
+)
 from somelab.model.kv_cache import KeyValueCache
 from somelab.model.positions import document_lengths, positions_within, rotation_at, segments_of, sinusoid_at
 
@@ -55,7 +62,11 @@ def place(
     elif kind == "sinusoidal":
         sinusoid_BTD = sinusoid_at(positions_BT, num_positions, config.d_model)
     mask, is_causal = None, False
-    if lengths is not None and pays_by_document(lengths, len(tokens_BT), num_tokens, config.d_model):
+    alone_pays = lengths is not None and (
+        (kind != "alibi" and kernel_for(device.type, dtype, config.d_model // config.num_heads) is not None)
+        or pays_by_document(lengths, len(tokens_BT), num_tokens, config.d_model)
+    )
+    if lengths is not None and alone_pays:
         mask = _alibi_corner(max(lengths), config, device, dtype) if kind == "alibi" else None
         alone = Surroundings(mask, False, rotation, sees_all=not config.causal, documents=lengths)
         return Placement(alone, sinusoid_BTD)

@@ -111,7 +111,7 @@ def _agrees(kernels: NativeKernels) -> bool:
         kernels.activate(x.to(dtype), torch.zeros(37), out)
         if not torch.allclose(out.float(), F.gelu(x.to(dtype).float()), rtol=5e-3, atol=1e-5):
             return False
-    return _hadamard_agrees(kernels) and _groups_agree(kernels)
+    return _hadamard_agrees(kernels) and _groups_agree(kernels) and _attention_agrees(kernels)
 
 
 def _groups_agree(kernels: NativeKernels) -> bool:
@@ -126,6 +126,17 @@ def _groups_agree(kernels: NativeKernels) -> bool:
     expected_D = 1 + torch.einsum("kn,knd->d", hidden, down[used_K])
     kernels.groups.add_groups_(out_D, x_D, used_K, gate_up, down, mean)
     return torch.allclose(out_D, expected_D, rtol=1e-3, atol=1e-4)
+
+
+def _attention_agrees(kernels: NativeKernels) -> bool:
+    import torch
+    from torch.nn import functional as F
+
+    qkv_N3D = torch.linspace(-3, 3, 19 * 60).sin().view(19, 60)
+    heads_3HNC = qkv_N3D.view(19, 3, 2, 10).permute(1, 2, 0, 3)
+    expected_HNC = F.scaled_dot_product_attention(*heads_3HNC, is_causal=True)
+    out_ND, _ = kernels.attention.forward(qkv_N3D, torch.tensor([19]), 2, causal=True)
+    return torch.allclose(out_ND, expected_HNC.transpose(0, 1).reshape(19, 20), rtol=1e-3, atol=1e-4)
 
 
 def _hadamard_agrees(kernels: NativeKernels) -> bool:

@@ -10,6 +10,7 @@ import ctypes
 import torch
 from torch import Tensor
 
+from somelab.native.attention import NativeAttention
 from somelab.native.calls import INT, NAMES, POINTER, SIZE, addresses, calls_of
 from somelab.native.carved import NativeGroups
 from somelab.native.hadamard import NativeHadamard
@@ -33,6 +34,7 @@ class NativeKernels:
         self._calls = calls_of(library, _ARGUMENTS) | calls_of(library, _LOSS, (torch.float32,))
         self.hadamard = NativeHadamard(library)
         self.groups = NativeGroups(library)
+        self.attention = NativeAttention(library)
 
     def supports(self, device_type: str, dtype: torch.dtype) -> bool:
         return device_type == "cpu" and dtype in NAMES

@@ -61,6 +61,33 @@ class GroupKernels(Protocol):
         ...
 
 
+class AttentionKernels(Protocol):
+    """Attention within documents whose tokens follow one another: N tokens, G documents, H heads. fp32 on CPU
+    only."""
+
+    max_head_width: int
+
+    def forward(
+        self, qkv_N3D: Tensor, lengths_G: Tensor, num_heads: int, *, causal: bool
+    ) -> tuple[Tensor, Tensor]:
+        """softmax(q k / sqrt(C)) v of every document and head, [N, D], and the logarithm of the sum behind
+        each softmax, [N, H]."""
+        ...
+
+    def backward(
+        self,
+        qkv_N3D: Tensor,
+        lengths_G: Tensor,
+        out_ND: Tensor,
+        log_sums_NH: Tensor,
+        grad_ND: Tensor,
+        *,
+        causal: bool,
+    ) -> Tensor:
+        """The gradient of queries, keys and values, [N, 3 D]."""
+        ...
+
+
 class CompiledKernels(Kernels, Protocol):
     """What a compiled library has beside them."""
 
@@ -68,6 +95,8 @@ class CompiledKernels(Kernels, Protocol):
     def hadamard(self) -> HadamardKernels: ...
     @property
     def groups(self) -> GroupKernels: ...
+    @property
+    def attention(self) -> AttentionKernels: ...
 
     def cross_entropy_(
         self, product_NV: Tensor, bias_V: Tensor | None, targets_N: Tensor, nats_N: Tensor
