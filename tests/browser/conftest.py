@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -19,7 +19,9 @@ from tests.analysis.builders import train_run
 from tests.browser.serving import Server, serving
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, LocatorAssertions, Page
+
+Read = TypeVar("Read")
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # No graphics card in most test machines: WebGL then runs on the processor.
@@ -37,6 +39,7 @@ def browser() -> Iterator[Browser]:
     )
     if found is None:
         pytest.skip(f"no browser: install one of {', '.join(NAMES)}, or name it in SOMELAB_CHROMIUM")
+    api.expect.set_options(timeout=30_000)
     with api.sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=found, args=FLAGS)
         yield opened
@@ -51,6 +54,17 @@ class Watch:
     asked: list[str] = field(default_factory=list)
 
 
+# The page draws a moment after what a test does to it, on a busy machine a long moment. So every assertion that
+# follows a key, a click, a text or a new address waits for its condition, by one of these three.
+
+
+def expect(locator: Locator) -> LocatorAssertions:
+    """playwright's assertions, which wait; imported here, since not every machine has playwright."""
+    from playwright.sync_api import expect as waiting
+
+    return waiting(locator)
+
+
 def until(page: Page, ready: Callable[[], bool]) -> None:
     """Wait, without a script in the page: its policy forbids to evaluate any."""
     for _ in range(600):
@@ -58,6 +72,15 @@ def until(page: Page, ready: Callable[[], bool]) -> None:
             return
         page.wait_for_timeout(50)
     assert ready()
+
+
+def becomes(page: Page, read: Callable[[], Read], wanted: Read) -> None:
+    """Wait until what is read is what is wanted; where it never is, the failure shows both."""
+    for _ in range(600):
+        if read() == wanted:
+            return
+        page.wait_for_timeout(50)
+    assert read() == wanted
 
 
 class Opener:
