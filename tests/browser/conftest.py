@@ -54,8 +54,8 @@ class Watch:
     asked: list[str] = field(default_factory=list)
 
 
-# The page draws a moment after what a test does to it, on a busy machine a long moment. So every assertion that
-# follows a key, a click, a text or a new address waits for its condition, by one of these three.
+# The page draws a moment after what a test does to it, on a busy machine a long moment. So every assertion
+# that follows a key, a click, a text or a new address waits for its condition, by one of these three.
 
 
 def expect(locator: Locator) -> LocatorAssertions:
@@ -65,9 +65,9 @@ def expect(locator: Locator) -> LocatorAssertions:
     return waiting(locator)
 
 
-def until(page: Page, ready: Callable[[], bool]) -> None:
+def until(page: Page, ready: Callable[[], bool], seconds: float = 30) -> None:
     """Wait, without a script in the page: its policy forbids to evaluate any."""
-    for _ in range(600):
+    for _ in range(round(seconds / 0.05)):
         if ready():
             return
         page.wait_for_timeout(50)
@@ -91,9 +91,17 @@ class Opener:
         self.watch = Watch()
 
     def __call__(
-        self, url: str, *, width: int = 1280, height: int = 900, scheme: str = "light", moves: bool = False
+        self,
+        url: str,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        scheme: str = "light",
+        moves: bool = False,
+        awaits: bool = True,
     ) -> Page:
-        """`moves`: as for a reader who has not asked for reduced motion; maps then play by themselves."""
+        """`moves`: as for a reader who has not asked for reduced motion; maps then play by themselves.
+        `awaits`: return when the view is there."""
         context = self.browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme=scheme,  # pyright: ignore[reportArgumentType]
@@ -110,7 +118,8 @@ class Opener:
         page.on("pageerror", lambda error: self.watch.complaints.append(str(error)))
         page.on("request", lambda request: self.watch.asked.append(request.url))
         page.goto(url)
-        page.locator("[data-testid=lead]").wait_for()
+        if awaits:
+            page.locator("[data-testid=lead]").wait_for()
         return page
 
 

@@ -120,15 +120,15 @@ function Share() {
   return <button type="button" class="plain share" onClick={() => void copy()} data-testid="share">{said || "Copy link"}</button>;
 }
 
-/** What happens now, in a sentence, twice a second. */
+/** What happens now, in a sentence: twice a second, and at once where a single step was asked for. */
 function Happening() {
   const line = useRef<HTMLParagraphElement>(null);
   useEffect(() => {
-    let [when, step] = [0, -1];
+    let [when, shown, step] = [0, world, -1];
     return onFrame(() => {
       const now = performance.now();
-      if (now - when < 500 || world.step === step) return;
-      [when, step] = [now, world.step];
+      if ((isPlaying.peek() && now - when < 500) || (world === shown && world.step === step)) return;
+      [when, shown, step] = [now, world, world.step];
       line.current!.textContent = sentence();
     });
   }, []);
