@@ -275,7 +275,7 @@ def _draw(ledger: Ledger, found: Records, folder: Path) -> list[str]:
 
 
 def _undecided(arguments: Arguments, claims: Sequence[Claim], known: Records) -> Sequence[Claim]:
-    from somelab.experiments.ledger.page import by_claim
+    from somelab.experiments.ledger.listing import by_claim
     from somelab.experiments.ledger.verdict import headline
 
     results = by_claim(_everywhere(arguments, claims, known))
