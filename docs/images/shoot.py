@@ -85,9 +85,9 @@ def folders_of(source: str, work: Path, given: dict[str, Path]) -> list[Path]:
     if source == "shipped":
         return [shipped()]
     if source in ("peers", "live"):
-        # Two arms of the tuned sweep, each at its own best rate, with all of their random seeds.
-        rates = given.get("rates") or folder_of("rates", work)
-        return sorted(path.parent for arm in ("some", "dense") for path in (rates / arm).glob("*/run.json"))
+        # Two arms of the sweep, with all of their random seeds.
+        sweep = given.get("sweep") or folder_of("sweep", work)
+        return sorted(path.parent for arm in ("a1", "a4") for path in (sweep / arm).glob("*/run.json"))
     return [folder_of(source, work)]
 
 
@@ -173,6 +173,7 @@ def _pose(page: Page, shot: Shot) -> None:
     slider = page.locator("[data-testid=time]")
     last = float(slider.get_attribute("max") or 1)
     slider.fill(str(shot.time * last))
+    slider.blur()
     if shot.time == 1 and shot.size == TALL and shot.source == "shipped":
         find = page.get_by_label("Find expert")
         find.fill("7")

@@ -48,6 +48,9 @@ def make_rates(folder: Path) -> None:
 
 def make_fused(folder: Path) -> None:
     """The published settings of a1 on 32 keys, with which keys fuse."""
+    if (folder / "run.json").is_file():
+        somelab("resume", folder)
+        return
     somelab(
         "train", "a1", "--scale", "micro", "--data", "builtin", "--train.steps", "300", "--train.epochs",
         "null", "--train.batch-size", "8", "--model.seq-len", "64", "--model.vocab-size", "512",
@@ -58,8 +61,8 @@ def make_fused(folder: Path) -> None:
 def make_study(folder: Path) -> None:
     """A continual study over the seven built-in kinds of text, with few tokens of each and no tuning."""
     somelab(
-        "continual", "builtin", "--learners", "some-keys,some-grow,dense,dense-replay,joint", "--seeds", "2",
-        "--tokens", "12000", "--eval-tokens", "2048", "--out", folder,
+        "continual", "builtin", "--learners", "some-keys,dense,dense-replay", "--seeds", "2",
+        "--tokens", "6000", "--eval-tokens", "2048", "--out", folder,
     )  # fmt: skip
 
 
@@ -81,12 +84,17 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "fused": make_fused,
     "study": make_study,
 }
-DONE = {"sweep": "table.json", "rates": "table.json", "fused": "run.json", "study": "study.json"}
+DONE = {
+    "sweep": "table.json",
+    "rates": "table.json",
+    "fused": "checkpoints/step-00000300",
+    "study": "summary.json",
+}
 
 
 def folder_of(name: str, work: Path) -> Path:
     """The folder of a source, made if it is not there or not complete."""
     folder = work / name
-    if not (folder / DONE[name]).is_file():
+    if not (folder / DONE[name]).exists():
         MAKERS[name](folder)
     return folder

@@ -147,7 +147,7 @@ def accelerators() -> dict[str, Any]:
     return {"cuda": cuda}
 
 
-def matmul_speed(size: int = MATMUL, repeats: int = 5, seconds: float = 0.15) -> dict[str, float]:
+def matmul_speed(size: int = MATMUL, repeats: int = 5, seconds: float = 0.06) -> dict[str, float]:
     """GFLOP/s of a square matrix product in fp32 and bf16, the best of a few within that time. Imports
     torch."""
     import torch
