@@ -57,17 +57,19 @@ class Shot:
 
 SHOTS = (
     *(
-        Shot(f"{view}-{'dark' if dark else 'light'}", view, "peers" if view == "compare" else "shipped", dark)
-        for view in ("overview", "balance", "traces", "guilds", "compare")
+        Shot(f"{view}-{'dark' if dark else 'light'}", view, dark=dark)
+        for view in ("overview", "balance", "traces", "guilds")
         for dark in (False, True)
     ),
+    Shot("compare-light", "compare", "peers", size=TALL),
+    Shot("compare-dark", "compare", "peers", dark=True, size=TALL),
     Shot("galaxies-dark", "galaxies", dark=True, size=TALL),
     Shot("galaxies-training", "galaxies", dark=True, size=TALL, time=0.5),
     Shot("galaxies-light", "galaxies", "fused", size=TALL),
     *(Shot(f"phone-{view}", view, size=PHONE) for view in ("overview", "balance", "galaxies", "traces")),
     Shot("sweep-light", "sweep", "sweep", size=TALL),
     Shot("sweep-tuning-light", "sweep", "rates", part=".section:has([data-testid=value-chart])"),
-    Shot("continual-dark", "continual", "study", dark=True, size=TALL),
+    Shot("continual-dark", "continual", "untuned", dark=True, size=TALL),
     Shot("continual-real-light", "continual", "real", size=TALL),
     Shot("runs-light", "runs", "live"),
     Shot("playground-light", "playground", "preset=v7", size=TALL, steps=400),
@@ -238,8 +240,8 @@ def main() -> None:
     arguments = parser.parse_args()
     given = {name: Path(folder) for name, _, folder in (one.partition("=") for one in arguments.given)}
     names = tuple(name for name in arguments.only.split(",") if name)
-    # Of a study that took an hour there is no small stand-in: its picture needs its folder.
-    known = [shot for shot in SHOTS if shot.source != "real" or "real" in given]
+    # Of studies whose figures stand beside the picture there is no small stand-in: it needs their folders.
+    known = [shot for shot in SHOTS if shot.source not in ("real", "untuned") or shot.source in given]
     shots = [shot for shot in known if not names or shot.name.startswith(names)]
     arguments.to.mkdir(parents=True, exist_ok=True)
     draw(everywhere(shots) if arguments.everywhere else shots, arguments.work, arguments.to, given)

@@ -1,4 +1,4 @@
-"""What the screenshots are of: small runs, sweeps and studies, each made by a command where it is missing.
+"""What the screenshots are of: small runs and sweeps, each made by a command where it is missing.
 
 All of them are short: they show the page, and decide nothing about models. A command that was interrupted
 continues when it is given again."""
@@ -58,14 +58,6 @@ def make_fused(folder: Path) -> None:
     )  # fmt: skip
 
 
-def make_study(folder: Path) -> None:
-    """A continual study over the seven built-in kinds of text, with few tokens of each and no tuning."""
-    somelab(
-        "continual", "builtin", "--learners", "some-keys,dense,dense-replay", "--seeds", "2",
-        "--tokens", "6000", "--eval-tokens", "2048", "--out", folder,
-    )  # fmt: skip
-
-
 def draw_tutorial(picture: Path) -> None:
     """The figure of the tutorial, drawn by the tutorial's own code."""
     import tempfile
@@ -78,18 +70,8 @@ def draw_tutorial(picture: Path) -> None:
         picture.write_bytes((Path(folder) / "first.png").read_bytes())
 
 
-MAKERS: dict[str, Callable[[Path], None]] = {
-    "sweep": make_sweep,
-    "rates": make_rates,
-    "fused": make_fused,
-    "study": make_study,
-}
-DONE = {
-    "sweep": "table.json",
-    "rates": "table.json",
-    "fused": "checkpoints/step-00000300",
-    "study": "summary.json",
-}
+MAKERS: dict[str, Callable[[Path], None]] = {"sweep": make_sweep, "rates": make_rates, "fused": make_fused}
+DONE = {"sweep": "table.json", "rates": "table.json", "fused": "checkpoints/step-00000300"}
 
 
 def folder_of(name: str, work: Path) -> Path:
