@@ -8,7 +8,6 @@ from dataclasses import asdict
 
 from somelab.config import PRESETS, digest_of_changes, preset
 from somelab.config.counts import FILE
-from somelab.disk import atomic
 from somelab.model.count import count_parameters
 
 
@@ -20,7 +19,7 @@ def counts_of_presets() -> dict[str, dict[str, int]]:
 
 def main() -> None:
     entries = (f'"{name}": {json.dumps(counts)}' for name, counts in sorted(counts_of_presets().items()))
-    atomic.write_text(FILE, "{\n" + ",\n".join(entries) + "\n}\n")
+    FILE.write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
