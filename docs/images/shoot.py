@@ -99,7 +99,9 @@ def write_page(folders: Sequence[Path], path: Path) -> str:
     from somelab.view.page.heavy import Options
     from somelab.view.report import write_report
 
-    write_report(page_of(list(folders), Options(maps=("pca", "tsne"))), path)
+    # Comparisons show no maps, and laying them out for many runs takes minutes.
+    options = Options(maps=("pca", "tsne")) if len(folders) == 1 else Options(maps=("pca",), tokens=0)
+    write_report(page_of(list(folders), options), path)
     return path.as_uri()
 
 
@@ -165,7 +167,7 @@ def shoot(browser: Browser, address: str, shot: Shot, to: Path) -> None:
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     context.close()
     shrink(path)
-    print(shot.name, f"scrolls sideways by {wide}" if wide > 0 else "", *complaints)
+    print(shot.name, f"scrolls sideways by {wide}" if wide > 0 else "", *complaints, flush=True)
 
 
 def _pose(page: Page, shot: Shot) -> None:
