@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
@@ -19,7 +19,9 @@ from tests.analysis.builders import train_run
 from tests.browser.serving import Server, serving
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, LocatorAssertions, Page
+
+Read = TypeVar("Read")
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # No graphics card in most test machines: WebGL then runs on the processor.
@@ -37,6 +39,7 @@ def browser() -> Iterator[Browser]:
     )
     if found is None:
         pytest.skip(f"no browser: install one of {', '.join(NAMES)}, or name it in SOMELAB_CHROMIUM")
+    api.expect.set_options(timeout=30_000)
     with api.sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=found, args=FLAGS)
         yield opened
@@ -51,13 +54,33 @@ class Watch:
     asked: list[str] = field(default_factory=list)
 
 
-def until(page: Page, ready: Callable[[], bool]) -> None:
+# The page draws a moment after what a test does to it, on a busy machine a long moment. So every assertion
+# that follows a key, a click, a text or a new address waits for its condition, by one of these three.
+
+
+def expect(locator: Locator) -> LocatorAssertions:
+    """playwright's assertions, which wait; imported here, since not every machine has playwright."""
+    from playwright.sync_api import expect as waiting
+
+    return waiting(locator)
+
+
+def until(page: Page, ready: Callable[[], bool], seconds: float = 30) -> None:
     """Wait, without a script in the page: its policy forbids to evaluate any."""
-    for _ in range(600):
+    for _ in range(round(seconds / 0.05)):
         if ready():
             return
         page.wait_for_timeout(50)
     assert ready()
+
+
+def becomes(page: Page, read: Callable[[], Read], wanted: Read) -> None:
+    """Wait until what is read is what is wanted; where it never is, the failure shows both."""
+    for _ in range(600):
+        if read() == wanted:
+            return
+        page.wait_for_timeout(50)
+    assert read() == wanted
 
 
 class Opener:
@@ -68,9 +91,17 @@ class Opener:
         self.watch = Watch()
 
     def __call__(
-        self, url: str, *, width: int = 1280, height: int = 900, scheme: str = "light", moves: bool = False
+        self,
+        url: str,
+        *,
+        width: int = 1280,
+        height: int = 900,
+        scheme: str = "light",
+        moves: bool = False,
+        awaits: bool = True,
     ) -> Page:
-        """`moves`: as for a reader who has not asked for reduced motion; maps then play by themselves."""
+        """`moves`: as for a reader who has not asked for reduced motion; maps then play by themselves.
+        `awaits`: return when the view is there."""
         context = self.browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme=scheme,  # pyright: ignore[reportArgumentType]
@@ -87,7 +118,8 @@ class Opener:
         page.on("pageerror", lambda error: self.watch.complaints.append(str(error)))
         page.on("request", lambda request: self.watch.asked.append(request.url))
         page.goto(url)
-        page.locator("[data-testid=lead]").wait_for()
+        if awaits:
+            page.locator("[data-testid=lead]").wait_for()
         return page
 
 

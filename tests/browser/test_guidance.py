@@ -9,7 +9,7 @@ from typing import Any
 from somelab.view.report import write_report
 from somelab.view.schema.page import Line, MeasureInfo, Page, Series
 from tests.browser import synthetic
-from tests.browser.conftest import Opener, until
+from tests.browser.conftest import Opener, becomes, expect, until
 
 LINES = {
     "crowding": Line(value=0.95, side="above", sentence="keys have fused"),
@@ -56,60 +56,56 @@ def test_the_measures_that_matter_come_first_with_a_reason(visit: Opener, tmp_pa
         drift=[[0.5, 0.5], [0.5, 0.5]],
     )
     page = visit(address)
-    reasons = page.locator(".matters .why").all_inner_texts()
-    assert reasons == [
+    reasons = [
         "In layer 0 beyond 0.95: keys have fused.",
         "Near its threshold of 0.5, with 0.400 in layer 0; beyond it, most are never selected.",
         "Layers differ: 0.100 in layer 0, 0.900 in layer 1.",
     ]
-    assert page.locator(".select select").first.input_value() == "crowding"
-    assert page.locator(".rest").get_attribute("open") is None
-    assert page.locator(".rest summary").inner_text() == "The other 2 measures"
+    expect(page.locator(".matters .why")).to_have_text(reasons)
+    expect(page.locator(".select select").first).to_have_value("crowding")
+    expect(page.locator(".rest")).not_to_have_attribute("open")
+    expect(page.locator(".rest summary")).to_have_text("The other 2 measures")
 
 
 def test_where_nothing_stands_out_all_are_shown(visit: Opener, tmp_path: Path) -> None:
     page = visit(balanced(tmp_path, gini=[[0.2, 0.2], [0.2, 0.2]], drift=[[0.1, 0.1], [0.1, 0.1]]))
-    assert page.locator(".matters").count() == 0
-    assert page.locator(".rest .glance-one").count() == 2
+    expect(page.locator(".rest .glance-one")).to_have_count(2)
+    expect(page.locator(".matters")).to_have_count(0)
 
 
 def test_terms_are_explained_on_demand(visit: Opener, tmp_path: Path) -> None:
     page = visit(balanced(tmp_path, gini=[[0.2, 0.9], [0.2, 0.2]]))
-    assert page.locator(".explained").count() == 0
+    expect(page.locator(".explained")).to_have_count(0)
     page.get_by_label("What is Gini of usage?").click()
-    told = page.locator(".explained").inner_text()
-    assert "inequality of usage".capitalize() in told
-    assert "over one training step" in told
+    expect(page.locator(".explained")).to_contain_text("Inequality of usage")
+    expect(page.locator(".explained")).to_contain_text("over one training step")
     page.keyboard.press("5")
     page.get_by_label("What is NMI?").click()
-    assert "mutual information" in page.locator(".explained").first.inner_text()
+    expect(page.locator(".explained").first).to_contain_text("mutual information")
 
 
 def test_every_view_has_one_first_heading(visit: Opener, tmp_path: Path) -> None:
     page = visit(written(tmp_path, synthetic.page(2, 16, 2, methods=("pca",))))
-    for number in range(1, 7):
+    for number, name in enumerate(("overview", "balance", "galaxies", "traces", "guilds", "compare"), 1):
         page.keyboard.press(str(number))
-        assert page.locator("h1").count() == 1
+        expect(page.get_by_test_id(f"tab-{name}")).to_have_attribute("aria-current", "page")
+        expect(page.locator("h1")).to_have_count(1)
 
 
 def test_traces_have_few_colours_and_arrows_walk_from_anywhere(visit: Opener, tmp_path: Path) -> None:
     page = visit(written(tmp_path, synthetic.page(3, 64, 2, methods=("pca",))) + "#/traces")
     column = page.locator(".trace-column").first
-    assert page.locator(".choice", has_text="Colour by").locator("label.on").inner_text() == "guild"
+    expect(page.locator(".choice", has_text="Colour by").locator("label.on")).to_have_text("guild")
     colours = "spans => new Set(spans.map(span => span.style.backgroundColor)).size"
-    assert 1 < column.locator(".tokens span").evaluate_all(colours) <= 8
+    until(page, lambda: 1 < column.locator(".tokens span").evaluate_all(colours) <= 8)
     page.locator(".choice", has_text="Colour by").get_by_text("experts", exact=True).click()
-    until(page, lambda: page.evaluate("document.activeElement === document.body"))
-
-    def token() -> int:
-        return int(column.locator(".tokens .at").get_attribute("data-token") or -1)
-
-    following = token() + 1
+    becomes(page, lambda: page.evaluate("document.activeElement.tagName"), "BODY")
+    following = int(column.locator(".tokens .at").get_attribute("data-token") or -1) + 1
     page.keyboard.press("ArrowRight")
-    until(page, lambda: token() == following)
+    expect(column.locator(".tokens .at")).to_have_attribute("data-token", str(following))
 
 
 def test_a_phone_shows_one_layer_of_a_trace(visit: Opener, tmp_path: Path) -> None:
     page = visit(written(tmp_path, synthetic.page(3, 16, 2, methods=("pca",))) + "#/traces", width=390)
-    assert page.locator(".trace-column").count() == 1
-    assert page.locator(".trace-column select option").count() == 3
+    expect(page.locator(".trace-column")).to_have_count(1)
+    expect(page.locator(".trace-column select option")).to_have_count(3)

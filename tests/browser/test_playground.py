@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from somelab.view.report import PLAYGROUND
-from tests.browser.conftest import Opener, until
+from tests.browser.conftest import Opener, becomes, expect, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -27,24 +27,26 @@ def step_of(page: Page) -> int:
     return int(found[1].replace(",", ""))
 
 
-def settled_step(page: Page) -> int:
-    """The step at which it stays."""
+FRAMES = "async number => { for (; number; number--) await new Promise(requestAnimationFrame); }"
+
+
+def paused_step(page: Page) -> int:
+    """The step at which a page that does not play stays: all that was pressed is drawn after two frames."""
+    page.evaluate(FRAMES, 2)
     step = step_of(page)
-    while True:
-        page.wait_for_timeout(700)
-        if step_of(page) == step:
-            return step
-        step = step_of(page)
+    page.evaluate(FRAMES, 20)
+    assert step_of(page) == step
+    return step
 
 
 def await_label(page: Page, label: str) -> None:
     """The page draws a moment after a key is pressed."""
-    until(page, lambda: page.get_by_test_id("play").get_attribute("aria-label") == label)
+    expect(page.get_by_test_id("play")).to_have_attribute("aria-label", label)
 
 
 def await_hash(page: Page, expected: str) -> None:
     """The address follows the settings after a moment."""
-    until(page, lambda: page.url.partition("#")[2] == expected)
+    becomes(page, lambda: page.url.partition("#")[2], expected)
 
 
 def test_it_plays_and_stops(visit: Opener) -> None:
@@ -52,14 +54,14 @@ def test_it_plays_and_stops(visit: Opener) -> None:
     until(page, lambda: step_of(page) >= 10)
     page.keyboard.press("Space")
     await_label(page, "Play")
-    stopped = settled_step(page)
+    stopped = paused_step(page)
+    assert stopped >= 10
     page.keyboard.press("s")
-    until(page, lambda: step_of(page) == stopped + 1)
-    assert settled_step(page) == stopped + 1
+    assert paused_step(page) == stopped + 1
     page.keyboard.press("r")
-    until(page, lambda: step_of(page) <= 1)
+    assert paused_step(page) == 0
     page.keyboard.press("s")
-    assert settled_step(page) <= 2
+    assert paused_step(page) == 1
 
 
 def test_settings_are_in_the_address(visit: Opener) -> None:
@@ -71,15 +73,15 @@ def test_settings_are_in_the_address(visit: Opener) -> None:
     await_hash(page, "preset=credit&num_experts=200&top_k=3")
     shared = page.url
     again = visit(shared)
-    assert again.get_by_test_id("num_experts").input_value() == "200"
-    assert again.get_by_test_id("preset-credit").get_attribute("aria-pressed") == "true"
+    expect(again.get_by_test_id("num_experts")).to_have_value("200")
+    expect(again.get_by_test_id("preset-credit")).to_have_attribute("aria-pressed", "true")
 
 
 def test_a_wrong_address_is_harmless(visit: Opener) -> None:
     page = visit(ADDRESS + "#preset=nosuch&num_experts=1e9&alpha=x&beta=-3&norm=<b>&seed=1.5&at=1,2&top_k=99")
-    assert page.get_by_test_id("num_experts").input_value() == "300"
-    assert page.get_by_test_id("top_k").input_value() == "12"
-    assert step_of(page) >= 1
+    expect(page.get_by_test_id("num_experts")).to_have_value("300")
+    expect(page.get_by_test_id("top_k")).to_have_value("12")
+    until(page, lambda: step_of(page) >= 1)
 
 
 def test_the_same_link_shows_the_same(visit: Opener) -> None:
@@ -92,7 +94,7 @@ def test_the_same_link_shows_the_same(visit: Opener) -> None:
         page.keyboard.press("r")
         for _ in range(9):
             page.keyboard.press("s")
-        settled_step(page)
+        assert paused_step(page) == 9
         seen.append(" ".join(page.locator(".chart b").all_inner_texts()))
     assert seen[0] == seen[1]
 
@@ -100,11 +102,11 @@ def test_the_same_link_shows_the_same(visit: Opener) -> None:
 def test_the_keyboard_works_after_a_slider(visit: Opener) -> None:
     page = visit(ADDRESS, moves=True)
     page.get_by_test_id("alpha").click()
-    until(page, lambda: page.evaluate("document.activeElement === document.body"))
+    becomes(page, lambda: page.evaluate("document.activeElement.tagName"), "BODY")
     page.keyboard.press("Space")
     await_label(page, "Play")
     page.keyboard.press("2")
-    until(page, lambda: page.get_by_test_id("preset-v7").get_attribute("aria-pressed") == "true")
+    expect(page.get_by_test_id("preset-v7")).to_have_attribute("aria-pressed", "true")
 
 
 def test_clusters_are_dragged(visit: Opener) -> None:
@@ -124,12 +126,12 @@ def test_clusters_are_dragged(visit: Opener) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_shows_it_without_scrolling_sideways(visit: Opener, scheme: str) -> None:
     page = visit(ADDRESS, width=390, height=844, scheme=scheme)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    until(page, lambda: page.evaluate("document.documentElement.scrollWidth") <= 390)
     box = page.get_by_test_id("sky").bounding_box()
     assert box is not None
     assert box["width"] > 340
     page.get_by_label("What is Crowding?").click()
-    assert "Mean cosine of each key" in page.locator(".meaning").inner_text()
+    expect(page.locator(".meaning")).to_contain_text("Mean cosine of each key")
 
 
 def test_measures_show_what_the_presets_claim(visit: Opener) -> None:
@@ -137,12 +139,13 @@ def test_measures_show_what_the_presets_claim(visit: Opener) -> None:
     page = visit(ADDRESS + "#preset=v4", moves=True)
     page.keyboard.press("Space")
     await_label(page, "Play")
+    steps = paused_step(page)
     for _ in range(240):
         page.keyboard.press("s")
-    settled_step(page)
-    assert page.locator("[data-measure=crowding] b").inner_text() >= "0.999"
-    assert page.locator("[data-measure=dead] b").inner_text() == "0 %"
+    assert paused_step(page) == steps + 240
+    until(page, lambda: page.locator("[data-measure=crowding] b").inner_text() >= "0.999")
+    expect(page.locator("[data-measure=dead] b")).to_have_text("0 %")
 
 
 def test_reduced_motion_starts_paused(visit: Opener) -> None:
-    assert visit(ADDRESS).get_by_test_id("play").get_attribute("aria-label") == "Play"
+    await_label(visit(ADDRESS), "Play")

@@ -11,7 +11,7 @@ import pytest
 
 from somelab.view.report import inlined, static_page
 from tests.browser import synthetic
-from tests.browser.conftest import Opener
+from tests.browser.conftest import Opener, becomes, expect, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -28,47 +28,54 @@ MARKS = {
 }
 
 
+FRAMES = "async () => { for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame); }"
+
+
 def open_view(page: Page, name: str) -> None:
     page.locator(f"[data-testid=tab-{name}]").click()
     page.locator(MARKS[name]).first.wait_for()
-    page.wait_for_timeout(200)  # what is drawn on canvases comes with the next frames
+    page.evaluate(FRAMES)  # what is drawn on canvases comes with the next frames
+
+
+def scrolls_sideways(page: Page, name: str) -> str:
+    """The name of a view that does; else nothing."""
+    is_wide = page.evaluate("() => document.documentElement.scrollWidth > innerWidth")
+    return f"{name} scrolls sideways" if is_wide else ""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_every_view_renders(visit: Opener, report: str, scheme: str, width: int) -> None:
     page = visit(report, width=width, scheme=scheme)
-    assert page.evaluate("() => document.documentElement.dataset.theme") == scheme
+    expect(page.locator("html")).to_have_attribute("data-theme", scheme)
     for name in VIEWS:
         open_view(page, name)
-        assert len(page.locator("[data-testid=lead]").inner_text()) > 20
-        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), (
-            f"{name} scrolls sideways at {width}"
-        )
-        assert page.locator("figure:not(:has(h3))").count() == 0
+        until(page, lambda: len(page.locator("[data-testid=lead]").inner_text()) > 20)
+        becomes(page, lambda name=name: scrolls_sideways(page, name), "")
+        expect(page.locator("figure:not(:has(h3))")).to_have_count(0)
 
 
 def test_the_views_say_what_was_measured(visit: Opener, report: str) -> None:
     page = visit(report)
     open_view(page, "overview")
-    assert page.locator(".stat", has_text="val_ppl").locator("dd").inner_text() != "–"
-    assert page.locator(".plot").first.get_attribute("data-points") == "24"
+    expect(page.locator(".stat", has_text="val_ppl").locator("dd")).not_to_have_text("–")
+    expect(page.locator(".plot").first).to_have_attribute("data-points", "24")
     open_view(page, "balance")
-    assert page.locator("#multiples .plot").count() == 3
-    assert page.locator(".usage canvas").count() == 3
+    expect(page.locator("#multiples .plot")).to_have_count(3)
+    expect(page.locator(".usage canvas")).to_have_count(3)
     open_view(page, "traces")
-    assert page.locator(".trace-column").count() == 3
-    assert (
-        page.locator(".trace-column select").first.locator("option:checked").inner_text()
-        == "Layer 0 · Lexicon"
-    )
+    expect(page.locator(".trace-column")).to_have_count(3)
+    first = page.locator(".trace-column select").first
+    expect(first.locator("option:checked")).to_have_text("Layer 0 · Lexicon")
 
 
 def settled(sky: Locator) -> bytes:
     """A picture of the map once it no longer changes: drawing takes its time on a busy machine."""
+    sky.page.evaluate(FRAMES)
     picture = sky.screenshot()
     for _ in range(40):
         sky.page.wait_for_timeout(250)
+        sky.page.evaluate(FRAMES)
         following = sky.screenshot()
         if following == picture:
             break
@@ -97,12 +104,12 @@ def test_the_slider_moves_points(visit: Opener, report: str) -> None:
     for _ in range(9):
         slider.press("ArrowLeft")
     start = settled(sky)
-    assert slider.get_attribute("aria-valuetext") == "step 0 of 24"
+    expect(slider).to_have_attribute("aria-valuetext", "step 0 of 24")
     assert len({end, before, start}) == 3
     slider.press("PageUp")
     slider.press("PageUp")
-    assert slider.get_attribute("aria-valuetext") == "step 24 of 24"
-    assert settled(sky) == end
+    expect(slider).to_have_attribute("aria-valuetext", "step 24 of 24")
+    becomes(page, lambda: settled(sky) == end, True)
 
 
 def test_space_plays_and_time_moves_between_snapshots(visit: Opener, report: str) -> None:
@@ -110,16 +117,16 @@ def test_space_plays_and_time_moves_between_snapshots(visit: Opener, report: str
     open_view(page, "galaxies")
     page.locator("main").press("Home")
     page.locator("main").press(" ")
-    assert page.locator("[data-testid=play]").get_attribute("aria-label") == "Pause"
+    expect(page.locator("[data-testid=play]")).to_have_attribute("aria-label", "Pause")
     page.locator(".moment").filter(has_text=re.compile(r"step ([1-9]|1\d)$")).wait_for()
     page.locator("main").press(" ")
-    assert page.locator("[data-testid=play]").get_attribute("aria-label") == "Play training"
+    expect(page.locator("[data-testid=play]")).to_have_attribute("aria-label", "Play training")
 
 
 def test_keys_that_were_reborn_are_marked(visit: Opener, report: str) -> None:
     page = visit(report)
     open_view(page, "galaxies")
-    assert page.locator(".births i").count() > 0
+    until(page, lambda: page.locator(".births i").count() > 0)
 
 
 def test_an_expert_shows_its_card(visit: Opener, report: str) -> None:
@@ -127,14 +134,15 @@ def test_an_expert_shows_its_card(visit: Opener, report: str) -> None:
     open_view(page, "galaxies")
     page.locator(".find input").fill("3")
     card = page.locator("[data-testid=expert-card]")
-    assert card.locator("h3").inner_text() == "Expert 3"
-    assert {text.lower() for text in card.locator("dt").all_inner_texts()} >= {"use", "age", "key length"}
+    expect(card.locator("h3")).to_have_text("Expert 3")
+    names = {"use", "age", "key length"}
+    until(page, lambda: {text.lower() for text in card.locator("dt").all_inner_texts()} >= names)
     neighbours = card.locator(".chip")
-    assert neighbours.count() == 6
+    expect(neighbours).to_have_count(6)
     other = neighbours.first.inner_text()
     neighbours.first.click()
-    assert card.locator("h3").inner_text() == f"Expert {other}"
-    assert page.locator(".sky-lines circle").count() == 7
+    expect(card.locator("h3")).to_have_text(f"Expert {other}")
+    expect(page.locator(".sky-lines circle")).to_have_count(7)
 
 
 def test_pointing_at_a_key_shows_it(visit: Opener, report: str) -> None:
@@ -144,7 +152,7 @@ def test_pointing_at_a_key_shows_it(visit: Opener, report: str) -> None:
     page.locator(".find input").fill("0")
     ring, box = page.locator(".sky-lines > circle").bounding_box(), sky.bounding_box()
     page.locator(".find input").fill("")
-    assert page.locator("[data-testid=expert-card]").count() == 0
+    expect(page.locator("[data-testid=expert-card]")).to_have_count(0)
     assert ring is not None
     assert box is not None
     sky.hover(
@@ -161,14 +169,16 @@ def test_layers_and_methods_and_colours_can_be_chosen(visit: Opener, report: str
     open_view(page, "galaxies")
     sky, pictures = page.locator("[data-testid=sky]"), []
     for choice in ("t-SNE", "guild", "age"):
-        page.locator(".galaxy-side label", has_text=choice).first.click()
-        page.wait_for_timeout(200)
-        pictures.append(sky.screenshot())
-    page.locator(".strip button").nth(2).click()
-    page.wait_for_timeout(200)
-    pictures.append(sky.screenshot())
+        label = page.locator(".galaxy-side label", has_text=choice).first
+        label.click()
+        expect(label).to_have_class(re.compile(r"\bon\b"))
+        pictures.append(settled(sky))
+    strip = page.locator(".strip button").nth(2)
+    strip.click()
+    expect(strip).to_have_attribute("aria-pressed", "true")
+    pictures.append(settled(sky))
     assert len(set(pictures)) == 4
-    assert page.locator("input[value=umap]").is_disabled()
+    expect(page.locator("input[value=umap]")).to_be_disabled()
 
 
 def test_picking_an_expert_lights_its_tokens(visit: Opener, report: str) -> None:
@@ -178,34 +188,48 @@ def test_picking_an_expert_lights_its_tokens(visit: Opener, report: str) -> None
     chip = column.locator(".chips.most .chip").first
     number = int(chip.locator("small").inner_text())
     chip.click()
-    assert column.locator(".tokens .lit").count() == number
-    assert page.locator(".concordance li").count() >= number
+    expect(column.locator(".tokens .lit")).to_have_count(number)
+    until(page, lambda: page.locator(".concordance li").count() >= number)
     chip.click()
-    assert page.locator(".tokens .lit").count() == 0
+    expect(page.locator(".tokens .lit")).to_have_count(0)
 
 
 def test_number_keys_choose_views_and_t_the_theme(visit: Opener, report: str) -> None:
     page = visit(report)
     for number, name in enumerate(VIEWS, 1):
         page.keyboard.press(str(number))
-        assert page.locator(f"[data-testid=tab-{name}]").get_attribute("aria-current") == "page"
-        assert f"#/{name}/" in page.url
+        expect(page.locator(f"[data-testid=tab-{name}]")).to_have_attribute("aria-current", "page")
+        becomes(page, lambda name=name: f"#/{name}/" in page.url, True)
     page.keyboard.press("t")
-    assert page.evaluate("() => document.documentElement.dataset.theme") == "dark"
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.reload()
     page.locator("[data-testid=lead]").wait_for()
-    assert page.locator("[data-testid=tab-compare]").get_attribute("aria-current") == "page"
+    expect(page.locator("[data-testid=tab-compare]")).to_have_attribute("aria-current", "page")
+
+
+def test_a_key_pressed_as_soon_as_the_page_shows_counts(visit: Opener, report: str) -> None:
+    """In the very turn of the browser's loop in which the view is put into the page, before it is painted."""
+    page = visit("about:blank#", awaits=False)
+    page.add_init_script(
+        """new MutationObserver((_, observer) => {
+            if (!document.querySelector("[data-testid=lead]")) return;
+            observer.disconnect();
+            document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "2", bubbles: true }));
+        }).observe(document, { childList: true, subtree: true });"""
+    )
+    page.goto(report)
+    expect(page.locator("[data-testid=tab-balance]")).to_have_attribute("aria-current", "page")
 
 
 def test_focus_can_be_seen(visit: Opener, report: str) -> None:
     page = visit(report)
     page.locator("[data-testid=tab-balance]").focus()
     page.keyboard.press("Shift+Tab")
-    style = page.evaluate(
+    style = (
         "() => { const s = getComputedStyle(document.activeElement); return [s.outlineStyle, "
         "s.outlineWidth]; }"
     )
-    assert style == ["solid", "2px"]
+    becomes(page, lambda: page.evaluate(style), ["solid", "2px"])
 
 
 HOSTILE = [
@@ -229,13 +253,13 @@ def test_markup_in_a_story_is_shown_as_text(visit: Opener, tmp_path: Path) -> No
         encoding="utf-8",
     )
     page = visit(path.as_uri())
-    assert HOSTILE[1] in page.locator("[data-testid=lead]").inner_text()
+    expect(page.locator("[data-testid=lead]")).to_contain_text(HOSTILE[1])
     open_view(page, "traces")
-    assert HOSTILE[0] in page.locator(".tokens").first.inner_text()
+    expect(page.locator(".tokens").first).to_contain_text(HOSTILE[0])
     for name in VIEWS:
         open_view(page, name)
+        expect(page.locator("main script, main img")).to_have_count(0)
     assert "owned" not in page.title().replace(HOSTILE[0], "")
-    assert page.locator("main script, main img").count() == 0
 
 
 def test_a_hundred_thousand_keys(visit: Opener, tmp_path: Path) -> None:
@@ -246,13 +270,14 @@ def test_a_hundred_thousand_keys(visit: Opener, tmp_path: Path) -> None:
     page = visit(path.as_uri())
     open_view(page, "galaxies")
     sky = page.locator("[data-testid=sky]")
-    end = sky.screenshot()
+    end = settled(sky)
     page.locator(".find input").fill("99999")
-    assert page.locator("[data-testid=expert-card] h3").inner_text() == "Expert 99999"
+    expect(page.locator("[data-testid=expert-card] h3")).to_have_text("Expert 99999")
     page.locator(".find input").fill("")
+    expect(page.locator("[data-testid=expert-card]")).to_have_count(0)
     page.locator("main").press("Home")
-    page.wait_for_timeout(300)
-    assert sky.screenshot() != end
+    expect(page.locator("[data-testid=time]")).to_have_attribute("aria-valuetext", "step 0 of 1000")
+    becomes(page, lambda: settled(sky) == end, False)
 
 
 @pytest.mark.parametrize("status", ["foreign", "broken"])
@@ -265,8 +290,8 @@ def test_a_folder_that_is_no_run_is_told(visit: Opener, tmp_path: Path, status: 
     run = not_a_run(RunFolder("runs/odd"), "odd", status, "run runs/odd: has no run.json")
     path.write_text(inlined(page_with([run]), static_page()), encoding="utf-8")
     page = visit(path.as_uri())
-    assert "cannot be read" in page.locator("[data-testid=lead]").inner_text()
-    assert "has no run.json" in page.locator(".missing").inner_text()
+    expect(page.locator("[data-testid=lead]")).to_contain_text("cannot be read")
+    expect(page.locator(".missing")).to_contain_text("has no run.json")
 
 
 def test_a_report_from_disk_runs_its_own_script_alone(visit: Opener, report: str) -> None:

@@ -47,6 +47,7 @@ def test_the_two_models_differ_in_their_block_alone(tmp_path: Path) -> None:
             200,
             "is better, at 1.00, 0.20 lower; in the same time it read 2.0 times as many tokens, because",
         ),
+        (1.125, 200, "is better, at 1.12, 0.08 lower; in the same time"),  # 1.20 less 1.12, as printed
         (1.4, 100, "is worse, at 1.40, 0.20 higher; in the same time it read 1.00 times as many tokens."),
         (1.19, 150, "ends level with it, at 1.19; in the same time it read 1.5 times as many tokens"),
     ],

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,23 @@ def test_the_overview_imports_nothing_heavy(argv: list[str]) -> None:
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert "somelab" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "argv", [["evidence", "--list"], ["sweep", "--list"], ["presets"], ["params", "--all"]]
+)
+def test_lists_do_not_import_torch(argv: list[str], tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from somelab.cli.main import main\n"
+        f"code = main({argv!r})\n"
+        "sys.exit('torch' in sys.modules or code)\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert result.returncode == 0, result.stderr
+    assert len(result.stdout.splitlines()) > 5
 
 
 @pytest.mark.parametrize("verb", [*VERBS])

@@ -298,6 +298,20 @@ def test_a_trace_has_a_row_for_every_token(capsys: pytest.CaptureFixture[str], r
     assert one[head].split() == ["token", "layer", "1"]
 
 
+def test_a_narrow_trace_keeps_its_tokens_and_says_what_it_leaves_out(
+    capsys: pytest.CaptureFixture[str], run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    argv = ("generate", run, "--prompt", "Dan liked", "--max-new-tokens", "5", "--trace")
+    wide = printed(capsys, *argv).splitlines()
+    assert "Experts of each token with their gates, the strongest first:" in wide
+    monkeypatch.setenv("COLUMNS", "44")
+    narrow = printed(capsys, *argv).splitlines()
+    assert max(map(len, narrow)) <= 44
+    assert "strongest first; 1 of 2" in " ".join(narrow)
+    first = [line.split()[:3] for line in wide[-3:]]
+    assert [line.split()[:3] for line in narrow[-3:]] == first
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from somelab.config import counts, override
 from somelab.config.presets import PRESETS, preset
 from somelab.model import Decoder, count_parameters
+from somelab.model.recorded import counts_of_presets
 from tests.model.builders import config_of
 
 PUBLISHED = [
@@ -131,3 +134,14 @@ def test_a_tied_head_counts_once_and_gradient_keys_count():
         count_parameters(config_of(gravity={"keys": keys})).trainable for keys in ("moved", "gradient")
     )
     assert trained - moved == 2 * 6 * 24
+
+
+def test_the_record_is_what_is_counted() -> None:
+    on_record = json.loads(counts.FILE.read_text(encoding="utf-8"))
+    assert on_record == counts_of_presets(), "run `python -m somelab.model.recorded`"
+
+
+def test_a_changed_configuration_is_not_on_record() -> None:
+    config = preset("a1").config
+    assert counts.recorded(config) == count_parameters(config)
+    assert counts.recorded(override(config, {"experts.num_experts": 5})) is None

@@ -2,6 +2,7 @@
 import { useEffect } from "preact/hooks";
 import { choice, isDark } from "./design/theme";
 import { capital } from "./format";
+import { useKeys } from "./keyboard";
 import { Lead, Missing, Waiting } from "./parts/Figure";
 import { isConnected, isLive, page, problem, resultsOf, run, runId, runList, runs, show, shownViews, study, studyId, sweep, sweepId, view, waiting, type View } from "./state";
 import { Balance } from "./views/Balance";
@@ -15,17 +16,11 @@ import { Sweep } from "./views/Sweep";
 import { Traces } from "./views/Traces";
 
 export function App() {
-  useEffect(() => {
-    const keys = (event: KeyboardEvent) => {
-      const target = event.target as HTMLElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input:not([type=range]), select, textarea")) return;
-      const name = shownViews.peek()[Number(event.key) - 1];
-      if (/^[1-9]$/.test(event.key) && name) show(name);
-      else if (event.key === "t") flip();
-    };
-    addEventListener("keydown", keys);
-    return () => removeEventListener("keydown", keys);
-  }, []);
+  useKeys("input:not([type=range]), select, textarea", (event) => {
+    const name = shownViews.peek()[Number(event.key) - 1];
+    if (/^[1-9]$/.test(event.key) && name) show(name);
+    else if (event.key === "t") flip();
+  });
   useEffect(() => {
     const shown = view.value === "sweep" ? sweep.value : view.value === "continual" ? study.value : run.value;
     document.title = [shown?.name, capital(view.value), page.value?.title ?? "somelab"].filter(Boolean).join(" · ");

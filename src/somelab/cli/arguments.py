@@ -20,7 +20,6 @@ from typing import Any, TextIO, TypeVar, get_args, get_origin, get_type_hints
 import tyro
 
 from somelab.cli.overrides import EPILOGUE, split_overrides
-from somelab.config.fields import unknown_remedy
 from somelab.errors import SomelabError
 
 ArgumentsT = TypeVar("ArgumentsT")
@@ -125,6 +124,8 @@ def _flag_remedy(name: str, known: list[str]) -> str:
     close = get_close_matches(name, known, n=1)
     if close:
         return f"did you mean {close[0]}?"
+    from somelab.config.fields import unknown_remedy
+
     setting = unknown_remedy(name.lstrip("-"))
     if setting.startswith("did you mean "):
         return re.sub(

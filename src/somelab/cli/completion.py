@@ -10,7 +10,7 @@ from typing import Any
 from somelab.cli.main import COMPLETION, VERBS
 from somelab.errors import ConfigError, nearest
 
-SHELLS = ("bash", "zsh", "tcsh")
+SHELLS = ("bash", "zsh")
 
 
 def print_completion(argv: Sequence[str]) -> None:

@@ -161,7 +161,7 @@ def overview() -> str:
     width = max(len(command) for command, _ in EXAMPLES)
     lines += ["", "examples:", *(f"  {command:<{width}}  # {meaning}" for command, meaning in EXAMPLES)]
     lines += ["", "`somelab VERB --help` explains a verb, `somelab show --fields` every setting."]
-    lines += [f"`somelab {COMPLETION} bash` (or zsh, tcsh) prints a completion script for the shell."]
+    lines += [f"`somelab {COMPLETION} bash` (or zsh) prints a completion script for the shell."]
     return "\n".join(lines)
 
 

@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from somelab.config.fields import Field, fields
 from somelab.errors import SomelabError
+
+if TYPE_CHECKING:
+    from somelab.config.fields import Field
 
 SETTING = re.compile(r"--([A-Za-z_-]+\.[A-Za-z0-9_.-]+)(?:=(.*))?", re.DOTALL)
 NUMBER = re.compile(r"-[0-9.].*")
@@ -40,6 +43,8 @@ def split_overrides(argv: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         if match is None:
             rest.append(token)
             continue
+        from somelab.config.fields import fields  # a verb without settings needs none of the configuration
+
         name, value = match.groups()
         field = fields().get(name.replace("-", "_"))
         if value is None and waiting and _is_value(waiting[0], field):

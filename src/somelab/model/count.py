@@ -4,37 +4,15 @@ torch's meta device and its modules are counted. All blocks are alike, so that o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from somelab.config import Config, override
+from somelab.config.counts import ParameterCount
 from somelab.core.experts import ExpertFamily
 from somelab.core.layer import SomeLayer
 from somelab.model.decoder import Decoder
-
-
-@dataclass(frozen=True)
-class ParameterCount:
-    total: int
-    """All weights, trained and frozen. Keys are buffers and do not count unless trained by gradient."""
-    trainable: int
-    frozen: int
-    active: int
-    """Weights that one token uses: all but the pools, and K experts of each pool."""
-    bytes: int
-    """Weights and buffers as stored."""
-    flops_per_token: int
-    """Forward FLOPs per token, 2 x multiply-adds of the matrix products (norms, activations and softmax left
-    out):
-
-    - every linear layer once: attention's four D*D, the query network, the dense block or the learned router;
-    - attention: scores and mixture over a mean causal length of T/2 at the trained length T, D*T/2 each per
-      layer;
-    - router scores: E*D per SoME layer, D the width of the keys; product keys: sqrt(E)*D;
-    - experts: `num_products` of their family, for dense ones K * 2*D*F per pool;
-    - the head: V*D. The embedding lookup counts as 0."""
 
 
 def count_parameters(config: Config) -> ParameterCount:

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { choice, isDark } from "../design/theme";
 import { counted, percent, whole } from "../format";
+import { useKeys } from "../keyboard";
 import { Charts } from "./Charts";
 import { Controls } from "./Controls";
 import { change, choose, history, isPlaying, onFrame, preset, reset, settings, stepOnce, world } from "./engine.ts";
@@ -22,26 +23,18 @@ const KEYS: Record<string, () => void> = {
   "-": () => faster(-1),
 };
 
-function useKeys(): void {
-  useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
-      const target = event.target as HTMLElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input[type=number], input[type=text], select")) return;
-      // Space presses the button that has the focus; on a slider or elsewhere it plays.
-      if (event.key === " " && target.closest("button, summary, a, input[type=radio]")) return;
-      const chosen = PRESETS[Number(event.key) - 1];
-      if (/^[1-9]$/.test(event.key) && chosen) choose(chosen.id);
-      else if (KEYS[event.key]) KEYS[event.key]!();
-      else return;
-      event.preventDefault();
-    };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
-  }, []);
+function press(event: KeyboardEvent, target: HTMLElement): void {
+  // Space presses the button that has the focus; on a slider or elsewhere it plays.
+  if (event.key === " " && target.closest("button, summary, a, input[type=radio]")) return;
+  const chosen = PRESETS[Number(event.key) - 1];
+  if (/^[1-9]$/.test(event.key) && chosen) choose(chosen.id);
+  else if (KEYS[event.key]) KEYS[event.key]!();
+  else return;
+  event.preventDefault();
 }
 
 export function Playground() {
-  useKeys();
+  useKeys("input[type=number], input[type=text], select", press);
   const shown = presetOf(preset.value);
   const isChanged = writeAddress({ preset: shown.id, settings: { ...settings.value, speed: shown.settings.speed, seed: shown.settings.seed }, places: null }) !== `#preset=${shown.id}`;
   return (
@@ -127,15 +120,15 @@ function Share() {
   return <button type="button" class="plain share" onClick={() => void copy()} data-testid="share">{said || "Copy link"}</button>;
 }
 
-/** What happens now, in a sentence, twice a second. */
+/** What happens now, in a sentence: twice a second, and at once where a single step was asked for. */
 function Happening() {
   const line = useRef<HTMLParagraphElement>(null);
   useEffect(() => {
-    let [when, step] = [0, -1];
+    let [when, shown, step] = [0, world, -1];
     return onFrame(() => {
       const now = performance.now();
-      if (now - when < 500 || world.step === step) return;
-      [when, step] = [now, world.step];
+      if ((isPlaying.peek() && now - when < 500) || (world === shown && world.step === step)) return;
+      [when, shown, step] = [now, world, world.step];
       line.current!.textContent = sentence();
     });
   }, []);

@@ -1,5 +1,5 @@
 // The night sky of a layer: points on WebGL, and above them what is pointed at, drawn as lines: path, neighbours, ring.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Missing } from "../parts/Figure";
 import { pick, placeAt, toScreen } from "./cloud";
 import { Renderer, type Cloud, type Colouring, type Window } from "./renderer";
@@ -54,7 +54,7 @@ export function Sky(props: SkyProps) {
   useEffect(() => renderer.current?.setCloud(props.cloud), [props.cloud]);
   useEffect(() => renderer.current?.setColouring(props.colouring), [props.colouring]);
   useEffect(() => renderer.current?.draw(props.time, window, props.withTrails), [props.cloud, props.colouring, props.time, props.withTrails, window, size]);
-  useEffect(() => setWindow(WHOLE), [props.cloud]);
+  useLayoutEffect(() => setWindow(WHOLE), [props.cloud]);
 
   const zoom = (factor: number, x = size.width / 2, y = size.height / 2) =>
     setWindow((old) => {

@@ -1,9 +1,10 @@
 // The keys of a layer as a night sky that moves: training plays, points move, respawned keys flash.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { css, kind, sky } from "../design/colours";
 import { unpack } from "../data/packed";
 import { counted, figure, percent, whole } from "../format";
 import { guildName } from "../guildNames";
+import { useKeys } from "../keyboard";
 import { Choice } from "../parts/Choice";
 import { Lead, Missing, Waiting } from "../parts/Figure";
 import { RampLegend } from "../parts/Legend";
@@ -52,7 +53,8 @@ function Maps({ run, galaxies }: { run: Run; galaxies: readonly Galaxy[] }) {
   const neighbours = useMemo(() => neighboursIn(galaxy), [galaxy]);
   const frame = Math.min(Math.round(play.time), galaxy.steps.length - 1);
   const lead = useMemo(() => sentence(run, galaxy, frame), [run.status, galaxy, frame]);
-  useEffect(() => {
+  // Before the paint: an expert that is looked for as soon as the map shows stays pinned.
+  useLayoutEffect(() => {
     setPinned(null);
     setPointed(null);
   }, [galaxy]);
@@ -174,6 +176,8 @@ interface Play {
   isPlaying: boolean;
   last: number;
   setTime: (time: number) => void;
+  /** By so many snapshots, from the one that is nearest. */
+  move: (by: number) => void;
   toggle: () => void;
 }
 
@@ -190,49 +194,45 @@ function isFirstTime(id: string, last: number): boolean {
 /** Time in frames, and the clock that moves it. Space plays, arrow keys step, wherever the focus is not in a field. */
 function usePlay(numFrames: number, id: string): Play {
   const last = numFrames - 1;
-  const [isPlaying, setPlaying] = useState(() => isFirstTime(id, last));
-  const [time, setTime] = useState(isPlaying ? 0 : last);
-  const now = useRef(time);
-  now.current = time;
+  const [isPlaying, showPlaying] = useState(() => isFirstTime(id, last));
+  const [time, showTime] = useState(isPlaying ? 0 : last);
+  // What is so now; the page shows it with its next drawing, and several keys may be pressed before that.
+  const now = useRef({ time, isPlaying });
+  const setTime = (to: number) => showTime((now.current.time = Math.min(last, Math.max(0, to))));
+  const setPlaying = (to: boolean) => showPlaying((now.current.isPlaying = to));
   const jump = (to: number) => {
     setPlaying(false);
     setTime(to);
   };
+  const move = (by: number) => jump(Math.round(now.current.time) + by);
   const toggle = () => {
-    if (!isPlaying && now.current >= last) setTime(0);
-    setPlaying(!isPlaying && last > 0);
+    if (!now.current.isPlaying && now.current.time >= last) setTime(0);
+    setPlaying(!now.current.isPlaying && last > 0);
   };
-  useEffect(() => setTime((old) => Math.min(old, last)), [last]);
+  useLayoutEffect(() => setTime(now.current.time), [last]);
   useEffect(() => {
     if (!isPlaying) return undefined;
     let before = performance.now();
     let request = requestAnimationFrame(function tick(at: number) {
-      const next = Math.min(last, now.current + (Math.max(0, at - before) / 1000) * (last / SECONDS_OF_PLAY));
+      setTime(now.current.time + (Math.max(0, at - before) / 1000) * (last / SECONDS_OF_PLAY));
       before = at;
-      setTime(next);
-      if (next >= last) setPlaying(false);
+      if (now.current.time >= last) setPlaying(false);
       else request = requestAnimationFrame(tick);
     });
     return () => cancelAnimationFrame(request);
   }, [isPlaying, last]);
-  useEffect(() => {
-    const keys = (event: KeyboardEvent) => {
-      const target = event.target as HTMLElement;
-      if (event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea")) return;
-      const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      // Space presses a button that has the focus.
-      if (event.key === " " && target.closest("button, summary")) return;
-      if (event.key === " ") toggle();
-      else if (move !== undefined) jump(Math.min(last, Math.max(0, Math.round(now.current) + move)));
-      else if (event.key === "Home") jump(0);
-      else if (event.key === "End") jump(last);
-      else return;
-      event.preventDefault();
-    };
-    addEventListener("keydown", keys);
-    return () => removeEventListener("keydown", keys);
+  useKeys("input, select, textarea", (event, target) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    // Space presses a button that has the focus.
+    if (event.key === " " && target.closest("button, summary")) return;
+    if (event.key === " ") toggle();
+    else if (by !== undefined) move(by);
+    else if (event.key === "Home") jump(0);
+    else if (event.key === "End") jump(last);
+    else return;
+    event.preventDefault();
   });
-  return { time, isPlaying, last, setTime: jump, toggle };
+  return { time, isPlaying, last, setTime: jump, move, toggle };
 }
 
 function Player({ play, galaxy, step, cloud: reborn }: { play: Play; galaxy: Galaxy; step: number; cloud: Uint8Array }) {
@@ -243,9 +243,9 @@ function Player({ play, galaxy, step, cloud: reborn }: { play: Play; galaxy: Gal
   }), [galaxy, reborn]); // prettier-ignore
   const mostBirths = Math.max(1, ...births);
   const arrows = (event: KeyboardEvent) => {
-    const move = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5 }[event.key];
+    const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5 }[event.key];
     if (event.key === " ") play.toggle();
-    else if (move !== undefined) play.setTime(Math.min(play.last, Math.max(0, Math.round(play.time) + move)));
+    else if (by !== undefined) play.move(by);
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -1,6 +1,7 @@
 // Texts, token by token, with the experts that read each: three layers side by side, and every token that an expert or guild took.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { counted, listed, visible, whole } from "../format";
+import { useKeys } from "../keyboard";
 import { threeOf } from "../layers";
 import { Choice, Select } from "../parts/Choice";
 import { Lead, Missing, Section, Waiting } from "../parts/Figure";
@@ -19,7 +20,7 @@ export function Traces({ run }: { run: Run }) {
     need(run.id, "traces");
     need(run.id, "guilds");
   }, [run.id, run.traces === null]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     setAsked([]);
     setIndex(0);
   }, [run.id]);
@@ -64,16 +65,12 @@ const columnsFor = (trace: Trace): number[] => (matchMedia("(max-width: 760px)")
 
 /** Arrow keys walk through the text, wherever the focus is not in a field. */
 function useWalk(trace: Trace, setToken: (change: (old: number | null) => number | null) => void): void {
-  useEffect(() => {
-    const walk = (event: KeyboardEvent) => {
-      const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (move === undefined || event.ctrlKey || event.metaKey || event.altKey || (event.target as HTMLElement).closest("input, select, textarea")) return;
-      event.preventDefault();
-      setToken((old) => (old === null ? 0 : Math.min(trace.tokens.length - 1, Math.max(0, old + move))));
-    };
-    addEventListener("keydown", walk);
-    return () => removeEventListener("keydown", walk);
-  }, [trace]);
+  useKeys("input, select, textarea", (event) => {
+    const move = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (move === undefined) return;
+    event.preventDefault();
+    setToken((old) => (old === null ? 0 : Math.min(trace.tokens.length - 1, Math.max(0, old + move))));
+  });
 }
 
 interface ReadingProps {
@@ -89,8 +86,9 @@ function Reading({ run, trace, all, index, onChoose }: ReadingProps) {
   const [token, setToken] = useState<number | null>(trace.num_prompt_tokens);
   const [picked, setPicked] = useState<Picked | null>(null);
   const [chosenBy, setBy] = useState<ColourTokensBy | null>(null);
-  useEffect(() => setToken(Math.min(trace.num_prompt_tokens, trace.tokens.length - 1)), [trace]);
-  useEffect(() => {
+  // Before the paint: what a reader chooses as soon as the text shows is not undone.
+  useLayoutEffect(() => setToken(Math.min(trace.num_prompt_tokens, trace.tokens.length - 1)), [trace]);
+  useLayoutEffect(() => {
     setColumns(columnsFor(trace));
     setPicked(null);
   }, [run.id, trace.layers.join()]);

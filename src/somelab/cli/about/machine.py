@@ -8,7 +8,7 @@ import platform
 import re
 import shutil
 import time
-from importlib.metadata import PackageNotFoundError, metadata, requires, version
+from importlib.metadata import PackageNotFoundError, distribution, metadata, requires
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,8 @@ TESTED = {
 }
 FEATURES = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
 REQUIREMENT = re.compile(r"([A-Za-z0-9_.-]+)(?:\[[^]]*\])?\s*(?:>=\s*([0-9.]+))?")
-MATMUL = 384
+VERSION = re.compile(r"^Version: *(\S+)", re.MULTILINE)
+MATMUL = 256
 """Width of the matrices that are multiplied for a measure of speed."""
 EXTRA = re.compile(r"""extra\s*==\s*['"]([^'"]+)['"]""")
 
@@ -74,9 +75,12 @@ def extras() -> list[dict[str, Any]]:
 def installed(name: str) -> str | None:
     """A package's version, None if it is missing."""
     try:
-        return version(name)
+        found = distribution(name)
     except PackageNotFoundError:
         return None
+    # `version` would parse all of the description, for each of dozens of packages.
+    line = VERSION.search(found.read_text("METADATA") or "")
+    return line[1] if line else found.version
 
 
 def processor() -> dict[str, Any]:
@@ -143,7 +147,7 @@ def accelerators() -> dict[str, Any]:
     return {"cuda": cuda}
 
 
-def matmul_speed(size: int = MATMUL, repeats: int = 5, seconds: float = 0.15) -> dict[str, float]:
+def matmul_speed(size: int = MATMUL, repeats: int = 5, seconds: float = 0.06) -> dict[str, float]:
     """GFLOP/s of a square matrix product in fp32 and bf16, the best of a few within that time. Imports
     torch."""
     import torch

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import tyro
 
 from somelab.cli.choice import Choice, Chosen
 from somelab.cli.terminal import console, print_json, say, table
-from somelab.config import PRESETS
+from somelab.config import PRESETS, Config
+from somelab.config.counts import ParameterCount, recorded
 from somelab.errors import SomelabError
-
-if TYPE_CHECKING:
-    from somelab.model.count import ParameterCount
 
 
 @dataclass(frozen=True)
@@ -32,18 +30,25 @@ class Arguments(Choice):
 
 
 def run(arguments: Arguments) -> None:
-    from somelab.model.count import count_parameters
-
     if arguments.all and (arguments.presets or arguments.config):
         raise SomelabError("--all already means every preset; leave out the name, or --all")
     names: tuple[str | None, ...] = tuple(PRESETS) if arguments.all else arguments.presets or (None,)
     every = [arguments.resolve(name) for name in names]
-    entries = [_entry(chosen, count_parameters(chosen.config)) for chosen in every]
+    entries = [_entry(chosen, _counted(chosen.config)) for chosen in every]
     if arguments.json:
         print_json(entries)
         return
     _print_table(entries)
     say(f"\n{_summary(entries)}")
+
+
+def _counted(config: Config) -> ParameterCount:
+    """From the record where it is there; counting imports torch."""
+    if found := recorded(config):
+        return found
+    from somelab.model.count import count_parameters
+
+    return count_parameters(config)
 
 
 def _entry(chosen: Chosen, count: ParameterCount) -> dict[str, Any]:

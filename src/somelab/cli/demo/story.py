@@ -47,7 +47,8 @@ def learned(result: Result, vocab_size: int, num_experts: int) -> str:
 
 def compared(some: Result, dense: Result) -> str:
     """Who is ahead at equal time, and by how much."""
-    ahead = dense.val_loss - some.val_loss
+    # Of the figures as they are printed, so that whoever subtracts them gets the same.
+    ahead = round(dense.val_loss, 2) - round(some.val_loss, 2)
     more = dense.tokens / max(1, some.tokens)
     reading = (
         f"in the same time it read {more:.1f} times as many tokens, because its steps cost less"

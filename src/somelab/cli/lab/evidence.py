@@ -275,7 +275,7 @@ def _draw(ledger: Ledger, found: Records, folder: Path) -> list[str]:
 
 
 def _undecided(arguments: Arguments, claims: Sequence[Claim], known: Records) -> Sequence[Claim]:
-    from somelab.experiments.ledger.page import by_claim
+    from somelab.experiments.ledger.listing import by_claim
     from somelab.experiments.ledger.verdict import headline
 
     results = by_claim(_everywhere(arguments, claims, known))
@@ -314,7 +314,7 @@ def _print(ledger: Ledger) -> None:
 
 
 def _list(claims: Sequence[Mapping[str, Any]], as_json: bool) -> None:
-    from somelab.cli.terminal import console, entry, headings, is_narrow, print_json, table
+    from somelab.cli.terminal import console, entry, headings, is_narrow, print_json, say, table
 
     if as_json:
         print_json(claims)
@@ -329,16 +329,16 @@ def _list(claims: Sequence[Mapping[str, Any]], as_json: bool) -> None:
         shown.add_row(*entry(one["claim"], one["sentence"]), *cells)
     console().print(shown)
     counts = Counter(one["verdict"] for one in claims)
-    print(
+    say(
         "\n"
         f"{len(claims)} claims: "
         f"{', '.join(f'{number} {verdict}' for verdict, number in counts.most_common())}."
     )
-    print(
+    say(
         "Effects are differences paired by seed, in the measure of the claim; docs/evidence.md has all of "
         "them."
     )
-    print("somelab evidence CLAIM --plan shows the cost of a run; somelab evidence CLAIM runs it.")
+    say("somelab evidence CLAIM --plan shows the cost of a run; somelab evidence CLAIM runs it.")
 
 
 LISTED = ("verdict", "effect", "95 % interval", "seeds", "scale", "length", "tuned", "date")

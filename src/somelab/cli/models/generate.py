@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MOST_TOKENS = 1_000_000
 # Closer to 0, scores divided by the temperature leave the range of fp32.
 COLDEST, HOTTEST = 1e-4, 1e4
+GAP = "  "
+EXPERT_WIDTH = len("123 0.45" + GAP)
+"""Of an expert and its gate in a trace."""
 
 
 @dataclass(frozen=True)
@@ -137,12 +140,23 @@ def ranked(trace: Trace, position: int) -> list[list[tuple[int, float]]]:
 
 
 def print_trace(trained: TrainedModel, tokens: list[int], trace: Trace, layers: tuple[int, ...]) -> None:
-    """A row per token: its K experts in each of the layers, the strongest first."""
-    from somelab.cli.terminal import console, table
+    """A row per token: its K experts in each of the layers, the strongest first; as many as the width
+    allows."""
+    from somelab.cli.terminal import console, say, table
 
+    num_positions, _, top_k = trace.experts_NLK.shape
+    texts = [repr(trained.tokenizer.decode([token], special=True))[1:-1] for token in tokens[:num_positions]]
+    out = console()
+    taken = max(len("token"), *map(len, texts)) + 1
+    num_shown = min(top_k, max(1, ((out.width - taken) // len(layers) - 1 + len(GAP)) // EXPERT_WIDTH))
+    left_out = "" if num_shown == top_k else f"; {num_shown} of {top_k}, a wider terminal shows more"
+    say(f"\nExperts of each token with their gates, the strongest first{left_out}:\n")
     shown = table("token", *(f"layer {layer}" for layer in layers))
-    for position, token in enumerate(tokens[: trace.experts_NLK.shape[0]]):
+    for position, text in enumerate(texts):
         chosen = ranked(trace, position)
-        cells = ["  ".join(f"{expert:>3} {gate:.2f}" for expert, gate in chosen[layer]) for layer in layers]
-        shown.add_row(repr(trained.tokenizer.decode([token], special=True))[1:-1], *cells)
-    console().print(shown)
+        cells = [
+            GAP.join(f"{expert:>3} {gate:.2f}" for expert, gate in chosen[layer][:num_shown])
+            for layer in layers
+        ]
+        shown.add_row(text, *cells)
+    out.print(shown)

@@ -23,6 +23,12 @@ LedgerLength = Literal["short", "long"]
 NUM_STEPS: dict[LedgerLength, int] = {"short": 500, "long": 2000}
 STEP_TOKENS = 2048
 
+
+def num_tokens(length: LedgerLength) -> int:
+    """What an arm of the ledger is trained on."""
+    return NUM_STEPS[length] * STEP_TOKENS
+
+
 # Learning rates are searched on the grid 1e-3 x 2^(i/2), per arm, scale and length
 # (`somelab.experiments.tuning`). The search begins here; an arm that has not been tuned has these rates.
 ANCHOR = 1e-3

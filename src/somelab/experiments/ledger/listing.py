@@ -1,18 +1,31 @@
-"""The ledger for programs and for a terminal: a flat record per claim, and the cost of running it."""
+"""The ledger for programs and for a terminal: a flat record per claim, and the cost of running it. Does not
+import torch, so that what is on record is listed at once."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from somelab.experiments.claims import TOPICS, Claim
-from somelab.experiments.ledger.page import by_claim, deciding_test
+from somelab.experiments.claims.shell import num_tokens
 from somelab.experiments.ledger.records import Records
-from somelab.experiments.ledger.store import Ledger, num_tokens
-from somelab.experiments.ledger.verdict import ClaimResult, TestResult, headline, judge
+from somelab.experiments.ledger.verdict import ClaimResult, TestResult, deciding_test, headline, judge
+
+if TYPE_CHECKING:
+    from somelab.experiments.ledger.store import Ledger
 
 TOPIC_OF = {claim.id: topic for topic, claims in TOPICS.items() for claim in claims}
+
+
+def by_claim(ledgers: Sequence[Ledger]) -> dict[str, list[ClaimResult]]:
+    """Each claim's results, by scale and length."""
+    results: dict[str, list[ClaimResult]] = {}
+    for ledger in ledgers:
+        for result in ledger.results():
+            results.setdefault(result.claim.id, []).append(result)
+    order = [claim.id for claims in TOPICS.values() for claim in claims if claim.id in results]
+    return {name: results[name] for name in order}
 
 
 def claim_records(ledgers: Sequence[Ledger]) -> list[dict[str, Any]]:

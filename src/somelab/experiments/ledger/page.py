@@ -11,8 +11,10 @@ from textwrap import wrap
 from somelab.analysis.intervals import Interval
 from somelab.experiments.claims import TOPICS, Claim, Test
 from somelab.experiments.claims.arms import ARMS
-from somelab.experiments.ledger.store import USUAL_SEEDS, Ledger, num_tokens
-from somelab.experiments.ledger.verdict import ClaimResult, TestResult, headline
+from somelab.experiments.claims.shell import num_tokens
+from somelab.experiments.ledger.listing import by_claim
+from somelab.experiments.ledger.store import USUAL_SEEDS, Ledger
+from somelab.experiments.ledger.verdict import ClaimResult, TestResult, deciding_test, headline
 from somelab.experiments.runner.plan import text_name
 from somelab.experiments.tuning.curve import Curve
 
@@ -73,16 +75,6 @@ def _wrapped(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def by_claim(ledgers: Sequence[Ledger]) -> dict[str, list[ClaimResult]]:
-    """Each claim's results, by scale and length."""
-    results: dict[str, list[ClaimResult]] = {}
-    for ledger in ledgers:
-        for result in ledger.results():
-            results.setdefault(result.claim.id, []).append(result)
-    order = [claim.id for claims in TOPICS.values() for claim in claims if claim.id in results]
-    return {name: results[name] for name in order}
-
-
 def tokens_in_words(length: str) -> str:
     return f"{num_tokens('long' if length == 'long' else 'short') / 1e6:.1f} M"
 
@@ -121,12 +113,6 @@ def deciding_figures(result: ClaimResult) -> tuple[str, str, str]:
     """What was measured, effect and interval of the test that decided; empty if nothing was run."""
     deciding = deciding_test(result)
     return ("", "", "") if deciding.effect is None else (deciding.test.label, *_figures(deciding.effect))
-
-
-def deciding_test(result: ClaimResult) -> TestResult:
-    """The test that decided; a premise comes last."""
-    own = [one for one in result.tests if not one.test.premise] or list(result.tests)
-    return next((one for one in own if one.verdict == result.verdict), own[0])
 
 
 def _scale_lines(ledgers: Sequence[Ledger]) -> list[str]:

@@ -20,7 +20,7 @@ from somelab.disk import atomic
 from somelab.errors import ConfigError, SomelabError
 from somelab.experiments.claims import Claim
 from somelab.experiments.claims.arms import ARMS
-from somelab.experiments.claims.shell import NUM_STEPS, STEP_TOKENS, LedgerLength, LedgerScale
+from somelab.experiments.claims.shell import NUM_STEPS, LedgerLength, LedgerScale
 from somelab.experiments.ledger.rates import Rates, searches_for
 from somelab.experiments.ledger.records import Records, RunRecord, rounded
 from somelab.experiments.ledger.verdict import ClaimResult, Figures, judge
@@ -394,8 +394,3 @@ def stored_seeds(store: Path, scale: str, least: int, records: Records | None = 
     }
     known = {run.seed for run in (records or Records()).runs.values() if run.scale == scale}
     return tuple(sorted(found | known | set(range(least))))
-
-
-def num_tokens(length: LedgerLength) -> int:
-    """What an arm of the ledger is trained on."""
-    return NUM_STEPS[length] * STEP_TOKENS

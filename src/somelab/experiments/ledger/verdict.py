@@ -123,6 +123,12 @@ def judge(
     )
 
 
+def deciding_test(result: ClaimResult) -> TestResult:
+    """The test that decided; a premise comes last."""
+    own = [one for one in result.tests if not one.test.premise] or list(result.tests)
+    return next((one for one in own if one.verdict == result.verdict), own[0])
+
+
 def headline(results: Sequence[ClaimResult]) -> ClaimResult:
     """The main result of a claim with several scales: the smallest scale with a verdict, else the last that
     was run."""

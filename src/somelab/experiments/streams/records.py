@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from somelab.disk import atomic
 from somelab.errors import ConfigError, SomelabError
@@ -15,9 +15,11 @@ from somelab.experiments.claims.claim import Claim
 from somelab.experiments.ledger.listing import claim_record
 from somelab.experiments.ledger.records import rounded
 from somelab.experiments.ledger.verdict import ClaimResult, judge
-from somelab.experiments.runner.plan import Plan
 from somelab.experiments.streams.claims import CLAIMS, STREAMS, TOPIC
-from somelab.experiments.sweeps.table import Row
+
+if TYPE_CHECKING:
+    from somelab.experiments.runner.plan import Plan
+    from somelab.experiments.sweeps.table import Row
 
 FILE = Path(__file__).with_name("results.json")
 FORMAT = 1

@@ -122,7 +122,8 @@ def markdown(plan: Plan, rows: Sequence[Row]) -> str:
     """The table for people."""
     lines = [f"# {plan.name}" + (f": {plan.title}" if plan.title else ""), ""]
     lines.append(
-        f"Scale {plan.scale}, seeds {', '.join(str(seed) for seed in plan.seeds)}; mean ± half of the 95 % "
+        f"Scale {plan.scale}, seed{'s' if len(plan.seeds) > 1 else ''} "
+        f"{', '.join(str(seed) for seed in plan.seeds)}; mean ± half of the 95 % "
         "interval over seeds."
     )
     if plan.settings:
