@@ -18,7 +18,7 @@ from somelab.experiments.reproduction.reproduce import Reproduction, prepared
 from somelab.runs import RunFolder
 from somelab.training.machine import memory
 from somelab.training.session import start
-from somelab.training.usage_with_padding import ENTROPY, GINI
+from somelab.training.usage_with_padding import ENTROPY, ENTROPY_WITHOUT, GINI, GINI_WITHOUT
 from tests.training.builders import SMALL, assert_same_run, flags_of, trainer_of, write_text
 
 TINY: dict[str, Any] = {
@@ -80,9 +80,12 @@ def test_stopped_and_continued_it_ends_the_same_to_the_bit(
     assert again.epochs() == whole.epochs()
 
 
-def test_usage_counts_every_position_of_every_step(text: Path, tmp_path: Path) -> None:
-    """By hand: the share of each expert in all routed positions, padding included, as a moving average."""
-    trainer = trainer_of(override(preset("a1").config, {**TINY, "data.source": str(text)}), tmp_path / "run")
+@pytest.mark.parametrize("counted", [True, False])
+def test_usage_counts_every_position_of_every_step(counted: bool, text: Path, tmp_path: Path) -> None:
+    """By hand: the share of each expert in all routed positions, padding included, as a moving average.
+    `counted`: whether the rules count padding."""
+    changes = {**TINY, "data.source": str(text), "gravity.count_padding": counted}
+    trainer = trainer_of(override(preset("a1").config, changes), tmp_path / "run")
     by_hand = torch.zeros(2, 8, dtype=torch.float64)
     seen: list[torch.Tensor] = []
     for number, layer in enumerate(trainer.model.some_layers()):
@@ -101,9 +104,16 @@ def test_usage_counts_every_position_of_every_step(text: Path, tmp_path: Path) -
     for layer in (0, 1):
         assert found[layer][GINI] == pytest.approx(gini(by_hand[layer]))
         assert found[layer][ENTROPY] == pytest.approx(entropy_bits(by_hand[layer]))
-        # The rules count meaning alone.
-        without = trainer.model.some_layers()[layer].keystore.usage_E
-        assert float(without.sum()) < 0.9 * float(by_hand[layer].sum())
+        usage_E = trainer.model.some_layers()[layer].keystore.usage_E.double()
+        if counted:
+            torch.testing.assert_close(usage_E, by_hand[layer], rtol=1e-5, atol=1e-5)
+            without_E = trainer.usage.usage[1, layer]
+            assert found[layer][GINI_WITHOUT] == pytest.approx(gini(without_E))
+            assert found[layer][ENTROPY_WITHOUT] == pytest.approx(entropy_bits(without_E))
+        else:
+            without_E = usage_E
+            assert GINI_WITHOUT not in found[layer]
+        assert 0 < float(without_E.sum()) < 0.9 * float(by_hand[layer].sum())
 
 
 def test_a_run_without_padding_in_its_loss_counts_none(text: Path, tmp_path: Path) -> None:

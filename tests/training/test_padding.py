@@ -94,3 +94,25 @@ def test_evaluations_are_those_of_plain_rows(monkeypatch: pytest.MonkeyPatch) ->
     assert found[0].num_tokens == plain[0].num_tokens == sum(LENGTHS)
     assert found[0].val_loss == pytest.approx(plain[0].val_loss, rel=1e-5)
     assert found[1] == pytest.approx(plain[1], rel=1e-5)
+
+
+@pytest.mark.parametrize("count_padding", [True, False])
+def test_padding_moves_keys_only_where_the_setting_says_so(count_padding: bool) -> None:
+    """The statistics of a layer against its own selections: of every token of the rows that are not blank, or
+    of those of meaning."""
+    padded = batch(packed=False, padding_in_loss=True)
+    model = decoder_of(
+        data={"layout": "pad", "padding_in_loss": True}, gravity={"count_padding": count_padding}
+    )
+    seen: list[Tensor] = []
+    (layer, *_) = model.some_layers()
+    layer.router.register_forward_hook(lambda _m, _i, routing: seen.append(routing.indices_TK))
+    TrainingLoss(model)(padded)
+    not_blank_BT = (padded.tokens_BT[:, :1] != PAD_ID).expand_as(padded.tokens_BT)
+    counts_BT = not_blank_BT if count_padding else padded.meaning_BT
+    by_hand_E = torch.zeros_like(layer.statistics.count_E)
+    for experts in seen[0][counts_BT.reshape(-1)].tolist():
+        for expert in experts:
+            by_hand_E[expert] += 1
+    torch.testing.assert_close(layer.statistics.count_E, by_hand_E)
+    assert int(layer.statistics.num_tokens) == (5 * 12 if count_padding else sum(LENGTHS))

@@ -60,7 +60,7 @@ class TrainingLoss(nn.Module):
         output = self.decoder(
             batch.tokens_BT,
             documents_BT=attended_documents(batch, padding_in_loss=self.decoder.config.data.padding_in_loss),
-            counted_BT=batch.meaning_BT,  # padding may be in the loss, as in v1-v4; it never moves a key
+            counted_BT=batch.moving_BT(with_padding=self.decoder.config.gravity.count_padding),
             token_index_BT=batch.token_index_BT,
             hidden_only=True,
         )
@@ -75,7 +75,7 @@ class TrainingLoss(nn.Module):
             self.decoder.credit_(loss.error_BTD)
         if self.usage is not None:
             # A decorated method, whose type torch does not say.
-            self.usage.add_(output.routings)  # pyright: ignore[reportAttributeAccessIssue]
+            self.usage.add_(output.routings, batch.meaning_BT)  # pyright: ignore[reportAttributeAccessIssue]
         return loss.nats, output.aux_loss
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from somelab.config.presets import Published
 from somelab.runs import RunFolder
-from somelab.training.usage_with_padding import ENTROPY, GINI
+from somelab.training.usage_with_padding import ENTROPY, ENTROPY_WITHOUT, GINI, GINI_WITHOUT
 
 
 @dataclass(frozen=True)
@@ -121,5 +121,7 @@ def _ours(evaluation: Mapping[str, Any], layers: Mapping[int, Any], step: int) -
     if near:
         usage = layers[max(near)]
         middle = usage[len(usage) // 2]
-        found |= {f"training_{name}": float(middle[name]) for name in ("gini", "entropy_bits")}
+        # The rules' own usage counts padding where padding moves keys.
+        for name, without in (("gini", GINI_WITHOUT), ("entropy_bits", ENTROPY_WITHOUT)):
+            found[f"training_{name}"] = float(middle.get(without, middle[name]))
     return found
