@@ -70,7 +70,20 @@ def test_stopped_and_continued_it_ends_the_same_to_the_bit(
         made.config, made.folder, {"name": "run", "preset": "a1", "scale": "full"}, pause_at=stop
     )
     assert outcome.reason == "interrupted"
-    assert [bool(row.ours) for row in made.epochs()] == [3 * n <= stop for n in (1, 2, 3, 4)]
+    rows = made.epochs()
+    assert ["loss_with_padding" in row.ours for row in rows] == [3 * n <= stop for n in (1, 2, 3, 4)]
+    assert [row.steps_done for row in rows] == [max(0, min(3, stop - 3 * n)) for n in range(4)]
+    assert [row.is_partial for row in rows] == [n == stop // 3 for n in range(4)]
+    begun = rows[stop // 3]
+    assert begun.words == f"{stop // 3 + 1} ({stop % 3} of 3 steps)"
+    assert {"train_loss", "train_loss_without_padding", GINI, ENTROPY} <= begun.ours.keys()
+    made.write(page=False)
+    table = (made.folder / "published.md").read_text()
+    assert f"| {begun.words} | ours |" in table
+    assert f"12 steps of which {stop} are done" in table
+    shown = json.loads((made.folder / "published.json").read_text())
+    assert (shown["left"]["steps_done"], shown["sample"]["step"]) == (stop, stop if stop < 3 else 6)
+    assert shown["left"]["evaluation_seconds"] > 0
     again = made_of(text, tmp_path / "run")
     left = again.estimate()
     assert (left.steps_done, left.num_steps) == (stop, 12)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 HOUR = 3600
 BUSY = 0.7
 """Share of its cores' time below which the machine is called busy."""
+FORWARD_SHARE = 0.4
+"""Of a step's time that its forward pass takes, by multiplications: frozen experts need one product in
+backward for each in forward, all else two."""
 RECENT = 50
 """Steps of a begun run that its speed is taken from."""
 
@@ -90,10 +93,9 @@ def _timed(config: Config, data: PreparedData) -> tuple[float, float, float]:
     first pass that builds kernels and fills caches."""
     import torch
 
-    from somelab.data.batches import EvaluationLoader, Loader
+    from somelab.data.batches import Loader
     from somelab.model import Decoder
     from somelab.native import load as load_native
-    from somelab.training.evaluate import in_layout
     from somelab.training.loop import TrainingLoss, micro_rows
     from somelab.training.machine.precision import autocast, resolve
     from somelab.training.optimizer import build_optimizer
@@ -125,13 +127,22 @@ def _timed(config: Config, data: PreparedData) -> tuple[float, float, float]:
     step_seconds = len(batches) * _time(lambda: one(1)) + _time(finish)
     share = (time.process_time() - cpu) / (time.perf_counter() - started) / torch.get_num_threads()
     model.eval()
+    passes = evaluation_rows(config, data) / len(batches[0].tokens_BT)
+    return step_seconds, _time(forward) * passes, min(1.0, share)
+
+
+def evaluation_rows(config: Config, data: PreparedData) -> int:
+    """Sequences that an evaluation reads: packed, and padded where it counts padding too."""
+    from somelab.data.batches import EvaluationLoader
+    from somelab.training.evaluate import in_layout
+
     layouts = ("pack", "pad") if config.train.eval_with_padding else ("pack",)
-    rows = sum(EvaluationLoader(data, in_layout(config, layout)).num_sequences for layout in layouts)
-    return step_seconds, _time(forward) * rows / len(batches[0].tokens_BT), min(1.0, share)
+    return sum(EvaluationLoader(data, in_layout(config, layout)).num_sequences for layout in layouts)
 
 
-def of_begun(run: RunFolder, num_steps: int, num_evaluations: int) -> Estimate | None:
-    """From the steps of a run that has begun; None if it has made none, or no checkpoint."""
+def of_begun(run: RunFolder, num_steps: int, num_evaluations: int, num_rows: int) -> Estimate | None:
+    """From the steps of a run that has begun; None if it has made none, or no checkpoint. `num_rows`: of an
+    evaluation, which is taken for that many forward passes as long as none was made."""
     from somelab.runs import checkpoint
 
     timing = run.records("timing")
@@ -143,7 +154,8 @@ def of_begun(run: RunFolder, num_steps: int, num_evaluations: int) -> Estimate |
     gaps = [late["seconds"] - early["seconds"] - late["step_seconds"] for early, late in pairwise(timing)]
     made = [gap for gap in gaps if gap > step_seconds]
     left = max(1, num_evaluations - num_evaluations * done // max(1, num_steps))
-    return Estimate(num_steps, done, step_seconds, left, median(made) if made else 0.0, None)
+    forward = FORWARD_SHARE * step_seconds * num_rows / run.config().train.batch_size
+    return Estimate(num_steps, done, step_seconds, left, median(made) if made else forward, None)
 
 
 def _time(work: Callable[[], None]) -> float:
