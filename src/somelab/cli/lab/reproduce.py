@@ -24,7 +24,8 @@ class Arguments(Choice):
     the hours, measured on this machine.
 
     Ctrl-C (or SIGTERM) finishes the current step, saves, writes tables and page as far as the run came, and
-    ends with exit code 130; the same command continues exactly there. Without changes of settings and at full scale it is the published run itself."""
+    ends with exit code 130; the same command continues exactly there. Without changes of settings and at full
+    scale it is the published run itself."""
 
     preset: Annotated[
         str | None, tyro.conf.Positional, tyro.conf.arg(metavar="PRESET", help_behavior_hint="")

@@ -21,8 +21,8 @@ from somelab.runs import RunFolder, checkpoint
 Report = Callable[[str, int], None]
 PAGE, TABLE, RECORD = "report.html", "published.md", "published.json"
 PARTIAL = (
-    "Of an epoch that is not complete: means of the training losses over its steps so far, and the usage after "
-    "the last of them. Evaluations are made at its end."
+    "Of an epoch that is not complete: means of the training losses over its steps so far, and the usage "
+    "after the last of them. Evaluations are made at its end."
 )
 SAME_RUN = (
     "data.source",
