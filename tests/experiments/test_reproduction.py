@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from somelab.cli.main import main
-from somelab.config import override, preset
+from somelab.config import Config, override, preset
 from somelab.core.measures import entropy_bits, gini
 from somelab.errors import ConfigError, SomelabError
+from somelab.experiments.reproduction import estimate
 from somelab.experiments.reproduction.reproduce import Reproduction, prepared
 from somelab.runs import RunFolder
 from somelab.training.machine import memory
@@ -155,6 +156,25 @@ def test_the_command(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert RunFolder(tmp_path / "run").facts()["preset"] == "v7"
     assert main([*argv[:7], *flags_of({**TINY, "train.steps": 5})]) == 2
     assert "is a run of another configuration" in capsys.readouterr().err
+
+
+def test_a_large_run_is_estimated_from_one_layer_and_two(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = made_of(text, tmp_path / "run", "a1", **{"model.num_layers": 6})
+    timed: list[int] = []
+
+    def seconds(config: Config, data: Any) -> tuple[float, float, float]:
+        timed.append(config.model.num_layers)
+        return 1.0 + 2.0 * config.model.num_layers, 10.0, 0.5
+
+    monkeypatch.setattr(estimate, "_timed", seconds)
+    assert made.estimate().step_seconds == 13.0
+    monkeypatch.setattr(estimate, "WHOLE_UP_TO", 0)
+    found = made.estimate()
+    assert timed == [6, 1, 2]
+    assert (found.step_seconds, found.evaluation_seconds, found.share) == (13.0, 30.0, 0.5)
+    assert found.peak_bytes == pytest.approx(1e9, rel=0.01)
 
 
 def test_what_cannot_be_reproduced_is_refused(

@@ -12,8 +12,9 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
-from somelab.config import Config
+from somelab.config import Config, override
 from somelab.runs import RunFolder
+from somelab.training.machine.memory import BESIDE
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -27,6 +28,8 @@ BUSY = 0.7
 FORWARD_SHARE = 0.4
 """Of a step's time that its forward pass takes, by multiplications: frozen experts need one product in
 backward for each in forward, all else two."""
+WHOLE_UP_TO = 2e9
+"""Bytes of a model up to which it is measured as a whole."""
 RECENT = 50
 """Steps of a begun run that its speed is taken from."""
 
@@ -42,7 +45,8 @@ class Estimate:
     """Those that are left."""
     evaluation_seconds: float
     peak_bytes: int | None
-    """Most memory that this process has used so far; None if the system does not report it."""
+    """Most memory that this process has used so far, or that a model which was not built as a whole needs;
+    None if the system does not report it."""
     share: float = 1.0
     """Of its cores' time that this process got while it was measured: less than 1 on a busy machine."""
 
@@ -80,10 +84,28 @@ class Estimate:
 
 
 def measured(config: Config, num_steps: int, num_evaluations: int, data: PreparedData) -> Estimate:
-    """Time a few passes of the run's own model, which is thrown away with all that it changed."""
-    step_seconds, evaluation_seconds, share = _timed(config, data)
+    """Time a few passes of the run's own model, which is thrown away with all that it changed. Of a large one
+    a copy with one layer and one with two: all layers cost the same, so that the rest follows, and the answer
+    needs neither its memory nor the minutes in which its weights are drawn."""
+    from somelab.model.count import count_parameters
+
+    num_bytes, depth = count_parameters(config).bytes, config.model.num_layers
+    if num_bytes <= WHOLE_UP_TO or depth <= 2:
+        step_seconds, evaluation_seconds, share = _timed(config, data)
+        memory = _peak_memory()
+    else:
+        one, two = (_timed(override(config, {"model.num_layers": layers}), data) for layers in (1, 2))
+        step_seconds, evaluation_seconds = (_at_depth(depth, one[part], two[part]) for part in (0, 1))
+        share, memory = min(one[2], two[2]), round(num_bytes + BESIDE)
     gc.collect()
-    return Estimate(num_steps, 0, step_seconds, num_evaluations, evaluation_seconds, _peak_memory(), share)
+    return Estimate(num_steps, 0, step_seconds, num_evaluations, evaluation_seconds, memory, share)
+
+
+def _at_depth(depth: int, one: float, two: float) -> float:
+    """Seconds with `depth` layers from those with one and with two. On a busy machine the second may not be
+    the longer one: then all of it counts as layers."""
+    layer = two - one if two > one else two / 2
+    return two + (depth - 2) * layer
 
 
 def _timed(config: Config, data: PreparedData) -> tuple[float, float, float]:
