@@ -437,3 +437,5 @@ def test_usage_in_training_is_drawn_where_there_is_something_to_hold_it_against(
     found = curves_of([run.path], balance=True)["training_gini"]
     assert (found.tokens, found.mean) == ([tokens[1], tokens[3]], [0.1, 0.1])
     assert "training_gini_with_padding" not in curves_of([run.path], balance=True)
+    append(run, "metrics", [{"kind": "final", "step": 9, "tokens": 90, "loss_with_padding": 0.75}])
+    assert curves_of([run.path])["loss_with_padding"].mean[-1] == 0.75
