@@ -30,6 +30,7 @@ VERSION_COLUMNS = {
     "quantile": "gravity.theta_percentile",
     "respawn": "gravity.respawn",
     "padding in the loss": "data.padding_in_loss",
+    "padding moves keys": "gravity.count_padding",
 }
 
 

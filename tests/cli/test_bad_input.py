@@ -49,6 +49,12 @@ def complaint(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
             "True",
             "set data.layout to pad",
         ),
+        (
+            ["--data.layout", "pack", "--gravity.count-padding"],
+            "gravity.count_padding",
+            "True",
+            "set data.padding_in_loss to true",
+        ),
         (["--model.d-model", "1e3"], "model.d_model", "'1e3'", "give an integer >= 1"),
         (["--experts.top-k", "[1"], "experts.top_k", "'[1'", "give an integer >= 1"),
         (["--gravity.beta-layers", "1,-2"], "gravity.beta_layers.1", "-2", "give a list of numbers >= 0"),

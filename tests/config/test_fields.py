@@ -77,4 +77,6 @@ def test_couplings_speak_of_real_settings_and_spare_what_is_given() -> None:
     assert implied({"train.steps": 1, "train.epochs": None}) == {"train.minutes": None}
     assert implied({"train.steps": None}) == {}
     assert implied({"data.layout": "pad"}) == {}
-    assert implied({"data.layout": "pack"}) == {"data.padding_in_loss": False}
+    assert implied({"data.layout": "pack"}) == {"data.padding_in_loss": False, "gravity.count_padding": False}
+    assert implied({"data.padding_in_loss": False}) == {"gravity.count_padding": False}
+    assert implied({"data.layout": "pack", "data.padding_in_loss": True}) == {}

@@ -41,6 +41,23 @@ OTHER_NAMES = {
     "gravity.use_beta": "gravity.peer_pull",
     "gravity.use_delta": "gravity.decay",
 }
+# What the tables have beside their groups.
+OUTSIDE_GROUPS = {
+    "scoring": "router.scoring",
+    "usage": "gravity.usage",
+    "key_norm": "gravity.norm",
+    "pair_inertia": "gravity.inertia",
+    "dense_ffn_width": "model.d_dense",
+}
+# What they say beside a setting: scores are fp32 and gate mass is averaged in every version here, and a norm
+# that follows decay in the same step cancels it, so that decay is off.
+IN_WORDS = {"cosine, fp32": "cosine", "ema of count and mass": "ema", "unit, after decay": "unit"}
+# Of their training settings, those that are no setting of the tree, and how each is held.
+NO_SETTING = {
+    "lr_schedule": "cosine over all steps",  # final_lr_fraction is 0
+    "precision": "fp16 autocast with gradient scaler",  # that of the machine
+    "steps": None,  # counted below
+}
 # What a version or a default of the tree already is, and need not be given again.
 IMPLIED = {
     "data.padding_in_loss",
@@ -92,6 +109,9 @@ def settings_of(table: dict[str, Any]) -> dict[str, Any]:
     }
     training = {TRAINING[key]: value for key, value in table.get("training", {}).items() if TRAINING.get(key)}
     found = {OTHER_NAMES.get(key, key): value for key, value in (found | training).items()}
+    found |= {
+        name: IN_WORDS.get(table[key], table[key]) for key, name in OUTSIDE_GROUPS.items() if key in table
+    }
     if found.get("data.source") == "roneneldan/TinyStories":
         found["data.source"] = "tinystories"
     return {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
@@ -126,6 +146,24 @@ def test_a_preset_has_what_its_sources_say(name: str) -> None:
     assert one.config.train.final_lr_fraction == 0
     assert one.config.model.attention_init == "xavier"
     assert (one.config.router.init == "normal") == ("query_network_init" in run)
+    assert one.config.gravity.count_padding == run["training"]["padding_in_loss"]
+    assert one.config.gravity.decay or run.get("key_norm") in ("unit, after decay", None)
+
+
+@pytest.mark.parametrize("name", [name for name, run in PUBLISHED["runs"].items() if run["name_there"]])
+def test_nothing_that_a_source_states_is_passed_over(name: str) -> None:
+    """Every training setting of a table is compared, or of a kind that is no setting; steps are those that
+    subset, batch and epochs give, an incomplete batch left out."""
+    training, config = source_runs()[name]["training"], preset(name).config
+    assert training.keys() <= TRAINING.keys() | NO_SETTING.keys()
+    assert all(training.get(key, value) == value for key, value in NO_SETTING.items() if value is not None)
+    assert all(field in fields() for field in settings_of(source_runs()[name]))
+    if "steps" in training:
+        assert config.data.train_subset_size is not None
+        assert config.train.epochs is not None
+        per_epoch = config.data.train_subset_size // config.train.batch_size
+        whole = -(-config.data.train_subset_size // config.train.batch_size)
+        assert training["steps"] in (per_epoch * config.train.epochs, whole * config.train.epochs)
 
 
 @pytest.mark.parametrize("name", [name for name, run in PUBLISHED["runs"].items() if not run["name_there"]])

@@ -36,6 +36,7 @@ def test_a_version_is_its_line_of_the_table(version: str) -> None:
         config.data.padding_in_loss,
     )
     assert line == TABLE[version]
+    assert gravity.count_padding == config.data.padding_in_loss
     assert config.data.layout == "pad"
     assert router.kind != "mlp" or router.width == 2
 

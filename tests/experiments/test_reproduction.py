@@ -11,14 +11,15 @@ import pytest
 import torch
 
 from somelab.cli.main import main
-from somelab.config import override, preset
+from somelab.config import Config, override, preset
 from somelab.core.measures import entropy_bits, gini
 from somelab.errors import ConfigError, SomelabError
+from somelab.experiments.reproduction import estimate
 from somelab.experiments.reproduction.reproduce import Reproduction, prepared
 from somelab.runs import RunFolder
 from somelab.training.machine import memory
 from somelab.training.session import start
-from somelab.training.usage_with_padding import ENTROPY, GINI
+from somelab.training.usage_with_padding import ENTROPY, ENTROPY_WITHOUT, GINI, GINI_WITHOUT
 from tests.training.builders import SMALL, assert_same_run, flags_of, trainer_of, write_text
 
 TINY: dict[str, Any] = {
@@ -70,7 +71,20 @@ def test_stopped_and_continued_it_ends_the_same_to_the_bit(
         made.config, made.folder, {"name": "run", "preset": "a1", "scale": "full"}, pause_at=stop
     )
     assert outcome.reason == "interrupted"
-    assert [bool(row.ours) for row in made.epochs()] == [3 * n <= stop for n in (1, 2, 3, 4)]
+    rows = made.epochs()
+    assert ["loss_with_padding" in row.ours for row in rows] == [3 * n <= stop for n in (1, 2, 3, 4)]
+    assert [row.steps_done for row in rows] == [max(0, min(3, stop - 3 * n)) for n in range(4)]
+    assert [row.is_partial for row in rows] == [n == stop // 3 for n in range(4)]
+    begun = rows[stop // 3]
+    assert begun.words == f"{stop // 3 + 1} ({stop % 3} of 3 steps)"
+    assert {"train_loss", "train_loss_without_padding", GINI, ENTROPY} <= begun.ours.keys()
+    made.write(page=False)
+    table = (made.folder / "published.md").read_text()
+    assert f"| {begun.words} | ours |" in table
+    assert f"12 steps of which {stop} are done" in table
+    shown = json.loads((made.folder / "published.json").read_text())
+    assert (shown["left"]["steps_done"], shown["sample"]["step"]) == (stop, stop if stop < 3 else 6)
+    assert shown["left"]["evaluation_seconds"] > 0
     again = made_of(text, tmp_path / "run")
     left = again.estimate()
     assert (left.steps_done, left.num_steps) == (stop, 12)
@@ -80,9 +94,12 @@ def test_stopped_and_continued_it_ends_the_same_to_the_bit(
     assert again.epochs() == whole.epochs()
 
 
-def test_usage_counts_every_position_of_every_step(text: Path, tmp_path: Path) -> None:
-    """By hand: the share of each expert in all routed positions, padding included, as a moving average."""
-    trainer = trainer_of(override(preset("a1").config, {**TINY, "data.source": str(text)}), tmp_path / "run")
+@pytest.mark.parametrize("counted", [True, False])
+def test_usage_counts_every_position_of_every_step(counted: bool, text: Path, tmp_path: Path) -> None:
+    """By hand: the share of each expert in all routed positions, padding included, as a moving average.
+    `counted`: whether the rules count padding."""
+    changes = {**TINY, "data.source": str(text), "gravity.count_padding": counted}
+    trainer = trainer_of(override(preset("a1").config, changes), tmp_path / "run")
     by_hand = torch.zeros(2, 8, dtype=torch.float64)
     seen: list[torch.Tensor] = []
     for number, layer in enumerate(trainer.model.some_layers()):
@@ -101,9 +118,16 @@ def test_usage_counts_every_position_of_every_step(text: Path, tmp_path: Path) -
     for layer in (0, 1):
         assert found[layer][GINI] == pytest.approx(gini(by_hand[layer]))
         assert found[layer][ENTROPY] == pytest.approx(entropy_bits(by_hand[layer]))
-        # The rules count meaning alone.
-        without = trainer.model.some_layers()[layer].keystore.usage_E
-        assert float(without.sum()) < 0.9 * float(by_hand[layer].sum())
+        usage_E = trainer.model.some_layers()[layer].keystore.usage_E.double()
+        if counted:
+            torch.testing.assert_close(usage_E, by_hand[layer], rtol=1e-5, atol=1e-5)
+            without_E = trainer.usage.usage[1, layer]
+            assert found[layer][GINI_WITHOUT] == pytest.approx(gini(without_E))
+            assert found[layer][ENTROPY_WITHOUT] == pytest.approx(entropy_bits(without_E))
+        else:
+            without_E = usage_E
+            assert GINI_WITHOUT not in found[layer]
+        assert 0 < float(without_E.sum()) < 0.9 * float(by_hand[layer].sum())
 
 
 def test_a_run_without_padding_in_its_loss_counts_none(text: Path, tmp_path: Path) -> None:
@@ -132,6 +156,25 @@ def test_the_command(text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert RunFolder(tmp_path / "run").facts()["preset"] == "v7"
     assert main([*argv[:7], *flags_of({**TINY, "train.steps": 5})]) == 2
     assert "is a run of another configuration" in capsys.readouterr().err
+
+
+def test_a_large_run_is_estimated_from_one_layer_and_two(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = made_of(text, tmp_path / "run", "a1", **{"model.num_layers": 6})
+    timed: list[int] = []
+
+    def seconds(config: Config, data: Any) -> tuple[float, float, float]:
+        timed.append(config.model.num_layers)
+        return 1.0 + 2.0 * config.model.num_layers, 10.0, 0.5
+
+    monkeypatch.setattr(estimate, "_timed", seconds)
+    assert made.estimate().step_seconds == 13.0
+    monkeypatch.setattr(estimate, "WHOLE_UP_TO", 0)
+    found = made.estimate()
+    assert timed == [6, 1, 2]
+    assert (found.step_seconds, found.evaluation_seconds, found.share) == (13.0, 30.0, 0.5)
+    assert found.peak_bytes == pytest.approx(1e9, rel=0.01)
 
 
 def test_what_cannot_be_reproduced_is_refused(

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from somelab.config import Config, preset
+from somelab.config import Config, override, preset
 from somelab.experiments.probes.figures import figures_of
 from somelab.experiments.runner.plan import Arm, Plan
+from somelab.experiments.sweeps.published import ours_by_epoch
 from somelab.experiments.sweeps.series import series_plan
 from somelab.experiments.sweeps.table import (
     as_csv,
@@ -121,6 +122,31 @@ def test_published_figures_stand_beside_the_preset_they_are_of() -> None:
     assert "| 0.7629 | 2.14 |  |  | 0.7912 | 4.0851 |" in page
     assert "| a1 | ppl_with_padding | 2.43 | 2.24 | 2.16 | 2.14 |" in page
     assert "| v7 | val_loss | 3.1531 | 2.785 | 2.6306 | 2.6036 |" in page
+
+
+def test_ours_by_epoch_stands_below_the_published_curve(tmp_path: Path) -> None:
+    """Two seeds of four steps: a step for each published epoch."""
+    config = override(preset("a1").config, {"train.steps": 4})
+    plan = Plan("p", (Arm("a1", config, preset="a1"), Arm("x", config)), (0, 1))
+    for job in plan.jobs(tmp_path):
+        run = RunFolder.create(job.folder, config, {"name": "run"}, {}, "{}")
+        (run.path / "run.json").write_text(json.dumps(run.facts()))  # without sums: written by hand
+        loss = 2.0 + job.seed
+        records = [{"kind": "train", "step": step, "loss": loss / step} for step in range(1, 5)]
+        records.append({"kind": "final", "step": 4, "loss_with_padding": 0.5 + job.seed})
+        layers = [{"gini": 0.1, "entropy_bits": 1.0, "training_gini_with_padding": 0.6}] * 2
+        for name, found in (("metrics", records), ("layers", [{"step": 2, "layers": layers}])):
+            (run.path / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in found))
+    ours = ours_by_epoch(plan, tmp_path)
+    assert ours.keys() == {"a1"}
+    assert [ours["a1"][epoch]["train_loss"] for epoch in (1, 2, 4)] == [2.5, 1.25, 0.625]
+    assert ours["a1"][4]["loss_with_padding"] == 1.0
+    rows = rows_of(plan, {}, epochs=ours)
+    page = markdown(plan, rows)
+    assert "| a1 | train_loss | 1.2636 | 0.9201 |" in page
+    assert "| a1 | train_loss, ours | 2.5 | 1.25 | 0.83333 | 0.625 |" in page
+    assert "| a1 | training_gini_with_padding, ours |  | 0.6 |  |  |" in page
+    assert as_record(plan, rows)["arms"][0]["epochs"]["4"]["loss_with_padding"] == 1.0
 
 
 def test_the_figures_of_the_best_checkpoint_are_not_taken_for_the_last() -> None:

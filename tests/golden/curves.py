@@ -41,6 +41,7 @@ TINY: dict[str, Any] = {
     "model.attention_init": "linear",
     "router.init": "linear",
     "train.betas": (0.9, 0.95),
+    "gravity.count_padding": False,
 }
 # v4 counts padding in the loss and keeps keys at unit length; v7 masks it, clamps, and lets keys be reborn.
 CURVES: dict[str, dict[str, Any]] = {

@@ -17,7 +17,9 @@ from somelab.model import Decoder, placing
 from somelab.training import loop
 from somelab.training.evaluate import evaluate, evaluate_with_padding
 from somelab.training.loop import TrainingLoss
+from somelab.training.machine.world import World
 from somelab.training.padding import attended_documents
+from somelab.training.usage_with_padding import UsageWithPadding
 from tests.model.builders import VOCABULARY, decoder_of
 
 LENGTHS = (9, 3, 12, 1, 6)
@@ -94,3 +96,41 @@ def test_evaluations_are_those_of_plain_rows(monkeypatch: pytest.MonkeyPatch) ->
     assert found[0].num_tokens == plain[0].num_tokens == sum(LENGTHS)
     assert found[0].val_loss == pytest.approx(plain[0].val_loss, rel=1e-5)
     assert found[1] == pytest.approx(plain[1], rel=1e-5)
+
+
+@pytest.mark.parametrize("count_padding", [True, False])
+def test_padding_moves_keys_only_where_the_setting_says_so(count_padding: bool) -> None:
+    """The statistics of a layer against its own selections: of every token of the rows that are not blank, or
+    of those of meaning."""
+    padded = batch(packed=False, padding_in_loss=True)
+    model = decoder_of(
+        data={"layout": "pad", "padding_in_loss": True}, gravity={"count_padding": count_padding}
+    )
+    seen: list[Tensor] = []
+    (layer, *_) = model.some_layers()
+    layer.router.register_forward_hook(lambda _m, _i, routing: seen.append(routing.indices_TK))
+    TrainingLoss(model)(padded)
+    not_blank_BT = (padded.tokens_BT[:, :1] != PAD_ID).expand_as(padded.tokens_BT)
+    counts_BT = not_blank_BT if count_padding else padded.meaning_BT
+    by_hand_E = torch.zeros_like(layer.statistics.count_E)
+    for experts in seen[0][counts_BT.reshape(-1)].tolist():
+        for expert in experts:
+            by_hand_E[expert] += 1
+    torch.testing.assert_close(layer.statistics.count_E, by_hand_E)
+    assert int(layer.statistics.num_tokens) == (5 * 12 if count_padding else sum(LENGTHS))
+
+
+def test_the_loss_without_padding_is_kept_beside_the_one_with_it() -> None:
+    padded = batch(packed=False, padding_in_loss=True)
+    model = decoder_of(data={"layout": "pad", "padding_in_loss": True}, gravity={"count_padding": True})
+    usage = UsageWithPadding.of(model.config, len(model.some_layers()), torch.device("cpu"))
+    assert usage is not None
+    nats, _ = TrainingLoss(model, usage)(padded)
+    logits_BTV = model(padded.tokens_BT).logits_BTV
+    assert logits_BTV is not None
+    nats_BT = -logits_BTV.log_softmax(-1).gather(-1, padded.targets_BT[..., None])[..., 0]
+    alone = World(0, 1, torch.device("cpu"))
+    assert float(nats.detach()) == pytest.approx(float(nats_BT[:-1].sum().detach()), rel=1e-5)
+    by_hand = nats_BT[padded.meaning_BT].mean()
+    assert usage.finish_step_(alone) == pytest.approx(float(by_hand.detach()), rel=1e-5)
+    assert usage.finish_step_(alone) == 0.0  # counted once

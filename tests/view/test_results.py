@@ -410,3 +410,32 @@ def test_a_damaged_file_of_times_costs_only_the_times(tmp_path: Path) -> None:
     study = study_of(folder, "grown")
     assert study.problem is None
     assert all(learner.cpu_seconds is None for learner in study.learners)
+
+
+def test_published_curves_stand_behind_the_curves_that_are_measured_alike(sweep: Sweep) -> None:
+    x, y, _ = sweep.arms
+    assert x.published_curves.keys() == {
+        "loss",
+        "loss_with_padding",
+        "training_gini_with_padding",
+        "training_entropy_bits_with_padding",
+    }
+    behind = x.published_curves["loss_with_padding"]
+    assert (behind.share, behind.value) == ([0.25, 0.5, 0.75, 1.0], [0.8872, 0.8054, 0.77, 0.7629])
+    assert y.published_curves == {}
+
+
+def test_usage_in_training_is_drawn_where_there_is_something_to_hold_it_against(tmp_path: Path) -> None:
+    run = synthetic_run(tmp_path / "run", layers=3)
+    tokens = {record["step"]: record["tokens"] for record in run.records("metrics") if "tokens" in record}
+    layers = [
+        {"step": step, "layers": [{"gini": 0.1 * layer, "entropy_bits": 2.0} for layer in range(3)]}
+        for step in (1, 3)
+    ]
+    (run.path / "layers.jsonl").write_text("".join(json.dumps(record) + "\n" for record in layers))
+    assert "training_gini" not in curves_of([run.path])
+    found = curves_of([run.path], balance=True)["training_gini"]
+    assert (found.tokens, found.mean) == ([tokens[1], tokens[3]], [0.1, 0.1])
+    assert "training_gini_with_padding" not in curves_of([run.path], balance=True)
+    append(run, "metrics", [{"kind": "final", "step": 9, "tokens": 90, "loss_with_padding": 0.75}])
+    assert curves_of([run.path])["loss_with_padding"].mean[-1] == 0.75

@@ -18,8 +18,10 @@ export interface Arm {
   /** The published figures, by name; at full size, whatever the size of this sweep. */
   published: Record<string, number>;
   runs: SweepRun[];
-  /** `loss` of training, `val_loss` and `bits_per_byte`, over the runs that have any. */
+  /** `loss` of training, `val_loss`, `bits_per_byte` and `loss_with_padding`, over the runs that have any; where there is a published run also Gini and entropy of the middle layer's usage in training. */
   curves: Record<string, Band>;
+  /** By the curve of ours that is measured alike; at full size, whatever the size of this sweep. */
+  published_curves: Record<string, PublishedCurve>;
   /** null in a sweep that tunes nothing. */
   tuning: ArmTuning | null;
 }
@@ -370,6 +372,13 @@ export interface Published {
   epochs: PublishedEpoch[];
   final: Record<string, number>;
   note: string | null;
+}
+
+/** A figure of a published run, at the end of each epoch that a report gives. */
+export interface PublishedCurve {
+  /** Of the run that is over there. */
+  share: number[];
+  value: (number | null)[];
 }
 
 export interface PublishedEpoch {

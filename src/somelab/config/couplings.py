@@ -11,8 +11,11 @@ ALTERNATIVES = (
     ("train.epochs", "train.steps", "train.minutes"),
     ("gravity.theta", "gravity.theta_percentile"),
 )
-# Giving the setting on the left that value also gives the one on the right.
-CONSEQUENCES = {("data.layout", "pack"): ("data.padding_in_loss", False)}
+# Giving the setting on the left that value also gives the one on the right; rows below follow from it.
+CONSEQUENCES = {
+    ("data.layout", "pack"): ("data.padding_in_loss", False),
+    ("data.padding_in_loss", False): ("gravity.count_padding", False),
+}
 
 
 def implied(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,6 +29,6 @@ def implied(given: Mapping[str, Any]) -> dict[str, Any]:
         if any(given.get(name) is not None for name in row):
             follows.update(dict.fromkeys(row))
     for (name, value), (other, consequence) in CONSEQUENCES.items():
-        if given.get(name) == value:
+        if {**follows, **given}.get(name) == value:
             follows[other] = consequence
     return {name: value for name, value in follows.items() if name not in given}

@@ -90,6 +90,9 @@ class GravityConfig(Group):
     """Route by a moving average of the keys with this decay factor. 0: by the keys themselves."""
     every: Count = 1
     """Apply the rules at every n-th step; statistics are collected in that step only."""
+    count_padding: bool = False
+    """Let padding enter the statistics too, so that it moves keys and counts as usage, as in v1-v4. Only with
+    data.padding_in_loss."""
     token_fraction: Positive = 1.0
     """Share of the tokens that enter the statistics, drawn anew each step."""
     frozen_layers: tuple[bool, ...] = (False,)

@@ -88,4 +88,11 @@ class Config(Group):
                 "packed sequences have no padding",
                 "set data.layout to pad, or this to false",
             )
+        if self.gravity.count_padding and not self.data.padding_in_loss:
+            refuse(
+                "gravity.count_padding",
+                True,
+                "padding outside the loss is not computed as text",
+                "set data.padding_in_loss to true, or this to false",
+            )
         return self

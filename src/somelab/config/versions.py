@@ -9,9 +9,10 @@ from somelab.errors import ConfigError, nearest
 
 Settings = dict[str, Any]
 
-# v1 to v4 pad every document to seq_len and count the padding in the loss; from v5 on it is masked.
-_PADDED: Settings = {"data.layout": "pad", "data.padding_in_loss": True}
-_MASKED: Settings = {"data.layout": "pad", "data.padding_in_loss": False}
+# v1 to v4 pad every document to seq_len and count the padding, in the loss and in what moves the keys; from
+# v5 on it is masked.
+_PADDED: Settings = {"data.layout": "pad", "data.padding_in_loss": True, "gravity.count_padding": True}
+_MASKED: Settings = {"data.layout": "pad", "data.padding_in_loss": False, "gravity.count_padding": False}
 
 _V1: Settings = {
     "router.kind": "linear",

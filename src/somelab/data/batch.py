@@ -58,6 +58,10 @@ class Batch:
         """counted_BT without padding, also where padding is in the loss."""
         return self.counted_BT & (self.tokens_BT != END_OF_TEXT_ID) & (self.targets_BT != PAD_ID)
 
+    def moving_BT(self, *, with_padding: bool) -> Tensor:
+        """Tokens that enter the statistics of gravity: those of meaning, or padding too."""
+        return self.counted_BT if with_padding else self.meaning_BT
+
     def micro_batches(self, num_rows: int) -> list[Batch]:
         """The batch in pieces of `num_rows` sequences, in order; the last may be smaller."""
         return [

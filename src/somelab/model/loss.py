@@ -29,6 +29,8 @@ class LossSum(NamedTuple):
     error_BTD: Tensor | None = None
     """The negative gradient of the loss with respect to the hidden states: the head's vector of the target,
     minus the mean under the prediction. Zero for tokens that do not count; None if no gradient is needed."""
+    nats_N: Tensor | None = None
+    """Those of each counted token, without gradient; None if no gradient is needed."""
 
 
 def next_token_loss(
@@ -49,11 +51,12 @@ def next_token_loss(
         hidden_ND, targets_N = hidden_ND.index_select(0, counted_N), targets_N.index_select(0, counted_N)
     weight_VD, bias_V = model.head_parameters()
     if torch.is_grad_enabled():
-        nats, slope_ND = _ChunkedCrossEntropy.apply(hidden_ND, targets_N, weight_VD, bias_V, chunk)
+        nats, slope_ND, nats_N = _ChunkedCrossEntropy.apply(hidden_ND, targets_N, weight_VD, bias_V, chunk)
         return LossSum(
             nats,
             targets_N.numel(),
             _own(model, _error(hidden_BTD, slope_ND, counted_N)) if with_error else None,
+            nats_N,
         )
     return LossSum(_sweep(hidden_ND, targets_N, weight_VD, bias_V, chunk, None).sum(), targets_N.numel())
 
@@ -171,20 +174,20 @@ def _native(states_ND: Tensor) -> CompiledKernels | None:
 
 class _ChunkedCrossEntropy(torch.autograd.Function):
     """The sum of nats as one node of the graph. Its gradients exist before backward, which only scales them;
-    that of the hidden states is returned beside the sum."""
+    that of the hidden states is returned beside the sum, and so are the nats of each token."""
 
     @staticmethod
     def forward(
         ctx: Any, hidden_ND: Tensor, targets_N: Tensor, weight_VD: Tensor, bias_V: Tensor | None, chunk: int
-    ) -> tuple[Tensor, Tensor]:
+    ) -> tuple[Tensor, Tensor, Tensor]:
         gradients = _Gradients(hidden_ND, weight_VD, bias_V) if any(ctx.needs_input_grad) else None
         nats_N = _sweep(hidden_ND, targets_N, weight_VD, bias_V, chunk, gradients)
         if gradients is not None:
             ctx.save_for_backward(gradients.hidden_ND, gradients.weight_VD, gradients.bias_V)
             ctx.dtypes = hidden_ND.dtype, weight_VD.dtype, None if bias_V is None else bias_V.dtype
         slope_ND = hidden_ND.new_zeros(0) if gradients is None else gradients.hidden_ND
-        ctx.mark_non_differentiable(slope_ND)
-        return nats_N.sum(), slope_ND
+        ctx.mark_non_differentiable(slope_ND, nats_N)
+        return nats_N.sum(), slope_ND, nats_N
 
     @staticmethod
     @once_differentiable

@@ -60,7 +60,7 @@ class TrainingLoss(nn.Module):
         output = self.decoder(
             batch.tokens_BT,
             documents_BT=attended_documents(batch, padding_in_loss=self.decoder.config.data.padding_in_loss),
-            counted_BT=batch.meaning_BT,  # padding may be in the loss, as in v1-v4; it never moves a key
+            counted_BT=batch.moving_BT(with_padding=self.decoder.config.gravity.count_padding),
             token_index_BT=batch.token_index_BT,
             hidden_only=True,
         )
@@ -75,7 +75,7 @@ class TrainingLoss(nn.Module):
             self.decoder.credit_(loss.error_BTD)
         if self.usage is not None:
             # A decorated method, whose type torch does not say.
-            self.usage.add_(output.routings)  # pyright: ignore[reportAttributeAccessIssue]
+            self.usage.add_(output.routings, batch, loss.nats_N)  # pyright: ignore[reportAttributeAccessIssue]
         return loss.nats, output.aux_loss
 
 
@@ -252,8 +252,7 @@ class Trainer:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         reports = self.model.apply_gravity_()
-        if self.usage is not None:
-            self.usage.finish_step_(self.world)
+        without = None if self.usage is None else self.usage.finish_step_(self.world)
         seconds = time.perf_counter() - started
         self.side_work.trained_(seconds, num_tokens)
         self.state = replace(
@@ -273,6 +272,7 @@ class Trainer:
             step_tokens=num_tokens,
             step_seconds=seconds,
             progress=self._progressed(),
+            loss_without_padding=without,
             reports=reports,
         )
 

@@ -20,10 +20,16 @@ const CURVES = [
   { value: "val_loss", text: "validation loss", unit: "val_loss, nats" },
   { value: "bits_per_byte", text: "bits per byte", unit: "bits per byte" },
   { value: "loss", text: "training loss", unit: "loss, nats" },
+  { value: "loss_with_padding", text: "loss with padding", unit: "loss_with_padding, nats" },
+  { value: "training_gini", text: "Gini in training", unit: "Gini of the middle layer" },
+  { value: "training_gini_with_padding", text: "Gini with padding", unit: "Gini of the middle layer, padding counted" },
+  { value: "training_entropy_bits", text: "entropy in training", unit: "entropy of the middle layer, bits" },
+  { value: "training_entropy_bits_with_padding", text: "entropy with padding", unit: "entropy of the middle layer, bits, padding counted" },
 ] as const;
 type CurveName = (typeof CURVES)[number]["value"];
 const DASHES = [[], [7, 4], [2, 3]];
 /** Colours come round again after eight arms; dashes tell those apart. */
+const isLong = (name: CurveName): boolean => name === "loss" || name.startsWith("training_");
 const dashOf = (place: number): number[] => DASHES[Math.floor(place / 8) % DASHES.length]!;
 
 export function Sweep({ sweep }: { sweep: SweepData }) {
@@ -126,13 +132,15 @@ function Learning({ sweep, colour }: { sweep: SweepData; colour: (arm: Arm) => s
   const current = options.find((one) => one.value === wanted) ?? options[0];
   if (!current) return null;
   const arms = sweep.arms.filter((arm) => arm.curves[current.value]);
-  const curves = arms.filter((arm) => !off.has(arm.name)).map((arm) => curveOf(arm, current.value, colour(arm), sweep.arms.indexOf(arm)));
+  const shown = arms.filter((arm) => !off.has(arm.name));
+  const behind = shown.flatMap((arm) => publishedOf(arm, current.value, colour(arm)));
+  const curves = [...behind, ...shown.map((arm) => curveOf(arm, current.value, colour(arm), sweep.arms.indexOf(arm)))];
   return (
-    <Section title="How they learned" note="A line is the mean over an arm's seeds, the band around it reaches from the lowest to the highest of them.">
+    <Section title="How they learned" note={`A line is the mean over an arm's seeds, the band around it reaches from the lowest to the highest of them.${behind.length ? PUBLISHED : ""}`}>
       <div class="toolbar">
         <Choice label="Curve" options={options.map(({ value, text }) => ({ value, text }))} value={current.value} onChange={setWanted} />
       </div>
-      <Figure title={capital(current.text)} reading={current.value === "loss" ? "Smoothed; lower is better." : "The last point reads all of the validation text, those before it a part: it may lie apart."}>
+      <Figure title={capital(current.text)} reading={READINGS[current.value]}>
         <Toggles label="Arms to draw" entries={arms.map((arm) => ({ name: arm.name, colour: colour(arm), hint: arm.title }))} off={off} onChange={setOff} />
         <Plot title={`${capital(current.text)} of the arms of ${sweep.name}`} curves={curves} xLabel="tokens read" yLabel={current.unit} height={340} />
       </Figure>
@@ -140,12 +148,28 @@ function Learning({ sweep, colour }: { sweep: SweepData; colour: (arm: Arm) => s
   );
 }
 
+const PUBLISHED = " Dots on a thin dashed line are the published run of the arm in its colour, epoch by epoch, measured alike, over the same share of its run. It is of full size: compare shapes, not heights.";
+const EVALUATED = "The last point reads all of the validation text, those before it a part: it may lie apart.";
+const USAGE = "Of the usage in training. 0 if all experts are used equally, near 1 if one has all usage.";
+const BITS = "Of the usage in training; higher is more even.";
+const READINGS: Record<CurveName, string> = {
+  val_loss: EVALUATED, bits_per_byte: EVALUATED, loss_with_padding: EVALUATED, loss: "Smoothed; lower is better.",
+  training_gini: USAGE, training_gini_with_padding: USAGE, training_entropy_bits: BITS, training_entropy_bits_with_padding: BITS,
+}; // prettier-ignore
+
+/** The published curve of an arm, along the tokens that ours read in the same share of its run. */
+function publishedOf(arm: Arm, name: CurveName, colour: string): Curve[] {
+  const found = arm.published_curves[name];
+  const last = Math.max(...arm.curves[name]!.tokens);
+  return found ? [{ label: `published ${arm.name}`, colour, x: found.share.map((share) => share * last), y: found.value, dash: [3, 4], width: 1, points: true }] : [];
+}
+
 function curveOf(arm: Arm, name: CurveName, colour: string, place: number): Curve {
   const found: Band = arm.curves[name]!;
   const drawn = (values: readonly Value[]): readonly Value[] => (name === "loss" ? smoothed(values) : values);
   const dash = dashOf(place);
   return {
-    label: arm.name, colour, x: found.tokens, y: drawn(found.mean), points: name !== "loss", ...(dash.length ? { dash } : {}),
+    label: arm.name, colour, x: found.tokens, y: drawn(found.mean), points: !isLong(name), ...(dash.length ? { dash } : {}),
     ...(arm.seeds.length > 1 ? { band: { low: drawn(found.low), high: drawn(found.high) } } : {}),
   }; // prettier-ignore
 }

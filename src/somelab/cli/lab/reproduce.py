@@ -23,8 +23,9 @@ class Arguments(Choice):
     """Train a published run, and put the published figures beside ours, epoch by epoch. First an estimate of
     the hours, measured on this machine.
 
-    Ctrl-C (or SIGTERM) finishes the current step, saves, and ends with exit code 130; the same command
-    continues exactly there. Without changes of settings and at full scale it is the published run itself."""
+    Ctrl-C (or SIGTERM) finishes the current step, saves, writes tables and page as far as the run came, and
+    ends with exit code 130; the same command continues exactly there. Without changes of settings and at full
+    scale it is the published run itself."""
 
     preset: Annotated[
         str | None, tyro.conf.Positional, tyro.conf.arg(metavar="PRESET", help_behavior_hint="")
@@ -80,9 +81,7 @@ def run(arguments: Arguments) -> int:
     interrupted = False
     if not made.is_finished:
         interrupted = made.train(progress_printer()).reason == "interrupted"
-    written = made.write(
-        page=not arguments.no_page and not interrupted, report=lambda doing: print(doing, file=sys.stderr)
-    )
+    written = made.write(page=not arguments.no_page, report=lambda doing: print(doing, file=sys.stderr))
     if arguments.json:
         print_json(
             {
@@ -106,13 +105,16 @@ def _print(made: Reproduction, written: list[str], interrupted: bool, again: str
     rows = made.epochs()
     columns = columns_for(made.figures, rows)
     out = console()
-    listing = table("figure", *(f"epoch {row.number}" for row in rows))
+    listing = table("figure", *(f"epoch {row.words}" for row in rows))
     for column in columns:
         cells = [_cell(row.published, row.ours, column.title, column.form) for row in rows]
         listing.add_row(column.title, *cells)
     out.print("")
     out.print(listing)
     out.print(f"published / ours ({made.size_words()}). {made.caveat()}", soft_wrap=True)
+    left = made.left()
+    if left is not None:
+        out.print(left.sentence(), soft_wrap=True)
     if interrupted:
         out.print(f"stopped; saved. Continue with: {again}", soft_wrap=True)
     out.print("\n".join(written), soft_wrap=True)

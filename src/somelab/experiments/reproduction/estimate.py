@@ -12,8 +12,9 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
-from somelab.config import Config
+from somelab.config import Config, override
 from somelab.runs import RunFolder
+from somelab.training.machine.memory import BESIDE
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 HOUR = 3600
 BUSY = 0.7
 """Share of its cores' time below which the machine is called busy."""
+FORWARD_SHARE = 0.4
+"""Of a step's time that its forward pass takes, by multiplications: frozen experts need one product in
+backward for each in forward, all else two."""
+WHOLE_UP_TO = 2e9
+"""Bytes of a model up to which it is measured as a whole."""
 RECENT = 50
 """Steps of a begun run that its speed is taken from."""
 
@@ -39,7 +45,8 @@ class Estimate:
     """Those that are left."""
     evaluation_seconds: float
     peak_bytes: int | None
-    """Most memory that this process has used so far; None if the system does not report it."""
+    """Most memory that this process has used so far, or that a model which was not built as a whole needs;
+    None if the system does not report it."""
     share: float = 1.0
     """Of its cores' time that this process got while it was measured: less than 1 on a busy machine."""
 
@@ -77,10 +84,28 @@ class Estimate:
 
 
 def measured(config: Config, num_steps: int, num_evaluations: int, data: PreparedData) -> Estimate:
-    """Time a few passes of the run's own model, which is thrown away with all that it changed."""
-    step_seconds, evaluation_seconds, share = _timed(config, data)
+    """Time a few passes of the run's own model, which is thrown away with all that it changed. Of a large one
+    a copy with one layer and one with two: all layers cost the same, so that the rest follows, and the answer
+    needs neither its memory nor the minutes in which its weights are drawn."""
+    from somelab.model.count import count_parameters
+
+    num_bytes, depth = count_parameters(config).bytes, config.model.num_layers
+    if num_bytes <= WHOLE_UP_TO or depth <= 2:
+        step_seconds, evaluation_seconds, share = _timed(config, data)
+        memory = _peak_memory()
+    else:
+        one, two = (_timed(override(config, {"model.num_layers": layers}), data) for layers in (1, 2))
+        step_seconds, evaluation_seconds = (_at_depth(depth, one[part], two[part]) for part in (0, 1))
+        share, memory = min(one[2], two[2]), round(num_bytes + BESIDE)
     gc.collect()
-    return Estimate(num_steps, 0, step_seconds, num_evaluations, evaluation_seconds, _peak_memory(), share)
+    return Estimate(num_steps, 0, step_seconds, num_evaluations, evaluation_seconds, memory, share)
+
+
+def _at_depth(depth: int, one: float, two: float) -> float:
+    """Seconds with `depth` layers from those with one and with two. On a busy machine the second may not be
+    the longer one: then all of it counts as layers."""
+    layer = two - one if two > one else two / 2
+    return two + (depth - 2) * layer
 
 
 def _timed(config: Config, data: PreparedData) -> tuple[float, float, float]:
@@ -90,10 +115,9 @@ def _timed(config: Config, data: PreparedData) -> tuple[float, float, float]:
     first pass that builds kernels and fills caches."""
     import torch
 
-    from somelab.data.batches import EvaluationLoader, Loader
+    from somelab.data.batches import Loader
     from somelab.model import Decoder
     from somelab.native import load as load_native
-    from somelab.training.evaluate import in_layout
     from somelab.training.loop import TrainingLoss, micro_rows
     from somelab.training.machine.precision import autocast, resolve
     from somelab.training.optimizer import build_optimizer
@@ -125,13 +149,22 @@ def _timed(config: Config, data: PreparedData) -> tuple[float, float, float]:
     step_seconds = len(batches) * _time(lambda: one(1)) + _time(finish)
     share = (time.process_time() - cpu) / (time.perf_counter() - started) / torch.get_num_threads()
     model.eval()
+    passes = evaluation_rows(config, data) / len(batches[0].tokens_BT)
+    return step_seconds, _time(forward) * passes, min(1.0, share)
+
+
+def evaluation_rows(config: Config, data: PreparedData) -> int:
+    """Sequences that an evaluation reads: packed, and padded where it counts padding too."""
+    from somelab.data.batches import EvaluationLoader
+    from somelab.training.evaluate import in_layout
+
     layouts = ("pack", "pad") if config.train.eval_with_padding else ("pack",)
-    rows = sum(EvaluationLoader(data, in_layout(config, layout)).num_sequences for layout in layouts)
-    return step_seconds, _time(forward) * rows / len(batches[0].tokens_BT), min(1.0, share)
+    return sum(EvaluationLoader(data, in_layout(config, layout)).num_sequences for layout in layouts)
 
 
-def of_begun(run: RunFolder, num_steps: int, num_evaluations: int) -> Estimate | None:
-    """From the steps of a run that has begun; None if it has made none, or no checkpoint."""
+def of_begun(run: RunFolder, num_steps: int, num_evaluations: int, num_rows: int) -> Estimate | None:
+    """From the steps of a run that has begun; None if it has made none, or no checkpoint. `num_rows`: of an
+    evaluation, which is taken for that many forward passes as long as none was made."""
     from somelab.runs import checkpoint
 
     timing = run.records("timing")
@@ -143,7 +176,8 @@ def of_begun(run: RunFolder, num_steps: int, num_evaluations: int) -> Estimate |
     gaps = [late["seconds"] - early["seconds"] - late["step_seconds"] for early, late in pairwise(timing)]
     made = [gap for gap in gaps if gap > step_seconds]
     left = max(1, num_evaluations - num_evaluations * done // max(1, num_steps))
-    return Estimate(num_steps, done, step_seconds, left, median(made) if made else 0.0, None)
+    forward = FORWARD_SHARE * step_seconds * num_rows / run.config().train.batch_size
+    return Estimate(num_steps, done, step_seconds, left, median(made) if made else forward, None)
 
 
 def _time(work: Callable[[], None]) -> float:

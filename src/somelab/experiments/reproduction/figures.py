@@ -9,7 +9,7 @@ from typing import Any
 
 from somelab.config.presets import Published
 from somelab.runs import RunFolder
-from somelab.training.usage_with_padding import ENTROPY, GINI
+from somelab.training.usage_with_padding import ENTROPY, ENTROPY_WITHOUT, GINI, GINI_WITHOUT
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ COLUMNS = (
 )
 # Ours alone: what the reports do not have.
 FURTHER = (
+    Column("train_loss_without_padding", "", "train_loss_without_padding", ".4f", True),
     Column("val_loss", "", "val_loss", ".4f", True),
     Column("val_ppl", "", "val_ppl", ".2f", True),
     Column("training_gini", "", "training_gini", ".3f", True, layer=True),
@@ -54,12 +55,30 @@ class Epoch:
     published: Mapping[str, float]
     """By title of the column; empty where the report leaves it out."""
     ours: Mapping[str, float]
-    """Empty where our run has not come so far."""
+    """Empty where our run has not come so far. Of an epoch that is not complete: figures of training alone,
+    over the steps so far."""
+    steps_done: int = 0
+    num_steps: int = 0
+
+    @property
+    def is_partial(self) -> bool:
+        return 0 < self.steps_done < self.num_steps
+
+    @property
+    def words(self) -> str:
+        """Its number, and how far ours came in it."""
+        return (
+            f"{self.number} ({self.steps_done} of {self.num_steps} steps)"
+            if self.is_partial
+            else str(self.number)
+        )
 
     def record(self) -> dict[str, Any]:
         return {
             "epoch": self.number,
             "of": self.of,
+            "steps_done": self.steps_done,
+            "steps": self.num_steps,
             "published": dict(self.published),
             "ours": dict(self.ours),
         }
@@ -72,10 +91,10 @@ def columns_for(figures: Published, epochs: Sequence[Epoch]) -> list[Column]:
 
 
 def epochs_of(run: RunFolder, figures: Published, num_steps: int, num_epochs: int) -> list[Epoch]:
-    """Every epoch with both sides. Ours is the evaluation that ends it; a shorter run has as many equal
-    parts."""
+    """Every epoch with both sides. Ours is the evaluation that ends it, and training as far as it came; a
+    shorter run has as many equal parts."""
     metrics = run.records("metrics")
-    losses = {int(one["step"]): float(one["loss"]) for one in metrics if one["kind"] == "train"}
+    trained = {int(one["step"]): one for one in metrics if one["kind"] == "train"}
     evaluations = {int(one["step"]): one for one in metrics if one["kind"] in ("evaluation", "final")}
     layers = {int(one["step"]): one["layers"] for one in run.records("layers")}
     published = {int(one["epoch"]): one for one in figures.epochs}
@@ -84,10 +103,8 @@ def epochs_of(run: RunFolder, figures: Published, num_steps: int, num_epochs: in
     rows: list[Epoch] = []
     for number in range(1, num_epochs + 1):
         first, last = _steps(number, num_steps, num_epochs)
-        ours: dict[str, float] = {}
-        if last in evaluations:
-            ours = _ours(evaluations[last], layers, last)
-            ours["train_loss"] = fmean(losses[step] for step in range(first, last + 1) if step in losses)
+        steps = [trained[step] for step in range(first, last + 1) if step in trained]
+        ours = _of_training(steps, layers) | _of_evaluation(evaluations.get(last, {}))
         stated = {
             column.title: float(published[number][column.published])
             for column in COLUMNS
@@ -95,7 +112,7 @@ def epochs_of(run: RunFolder, figures: Published, num_steps: int, num_epochs: in
             and number in published
             and column.published in published[number]
         }
-        rows.append(Epoch(number, num_epochs, stated, ours))
+        rows.append(Epoch(number, num_epochs, stated, ours, len(steps), last - first + 1))
     return rows
 
 
@@ -110,16 +127,31 @@ def _steps(number: int, num_steps: int, num_epochs: int) -> tuple[int, int]:
     return (number - 1) * length + 1, num_steps if number == num_epochs else number * length
 
 
-def _ours(evaluation: Mapping[str, Any], layers: Mapping[int, Any], step: int) -> dict[str, float]:
+def _of_training(steps: Sequence[Mapping[str, Any]], layers: Mapping[int, Any]) -> dict[str, float]:
+    """Means of the losses over an epoch's steps, and the usage in the middle layer after the last of them."""
+    found: dict[str, float] = {}
+    if not steps:
+        return found
+    for title, name in (("train_loss", "loss"), ("train_loss_without_padding", "loss_without_padding")):
+        if all(name in step for step in steps):
+            found[title] = fmean(float(step[name]) for step in steps)
+    first, last = int(steps[0]["step"]), int(steps[-1]["step"])
+    near = [step for step in layers if first <= step <= last]
+    if near:
+        usage: Sequence[Mapping[str, float]] = layers[max(near)]
+        middle = usage[len(usage) // 2]
+        found |= {name: float(middle[name]) for name in (GINI, ENTROPY) if name in middle}
+        # The rules' own usage counts padding where padding moves keys.
+        for name, without in (("gini", GINI_WITHOUT), ("entropy_bits", ENTROPY_WITHOUT)):
+            found[f"training_{name}"] = float(middle.get(without, middle[name]))
+    return found
+
+
+def _of_evaluation(evaluation: Mapping[str, Any]) -> dict[str, float]:
     names = ("val_loss", "val_ppl", "loss_with_padding", "ppl_with_padding")
     found = {name: float(evaluation[name]) for name in names if evaluation.get(name) is not None}
     measured: Sequence[Mapping[str, float]] = evaluation.get("layers") or []
     if measured:
         middle = measured[len(measured) // 2]
         found |= {name: float(middle[name]) for name in (GINI, ENTROPY) if name in middle}
-    near = [other for other in layers if other <= step]
-    if near:
-        usage = layers[max(near)]
-        middle = usage[len(usage) // 2]
-        found |= {f"training_{name}": float(middle[name]) for name in ("gini", "entropy_bits")}
     return found

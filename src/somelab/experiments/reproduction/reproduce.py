@@ -20,6 +20,22 @@ from somelab.runs import RunFolder, checkpoint
 
 Report = Callable[[str, int], None]
 PAGE, TABLE, RECORD = "report.html", "published.md", "published.json"
+PARTIAL = (
+    "Of an epoch that is not complete: means of the training losses over its steps so far, and the usage "
+    "after the last of them. Evaluations are made at its end."
+)
+SAME_RUN = (
+    "data.source",
+    "train.micro_batch_size",
+    "train.eval_every",
+    "train.eval_tokens",
+    "train.eval_with_padding",
+    "train.checkpoint_every",
+    "train.snapshot_every",
+    "train.recompute",
+)
+"""Settings in which a run may differ from the published one and still be it: where its text is, when it is
+evaluated and saved, and how its batch is cut into pieces."""
 
 
 @dataclass(frozen=True)
@@ -56,14 +72,12 @@ class Reproduction:
 
     @property
     def is_full(self) -> bool:
-        """Whether it is the published run itself, but for the text and where it is evaluated."""
-        names = ("data.source", "train.eval_every", "train.eval_tokens", "train.eval_with_padding")
-        same = {name: _value(self.preset.config, name) for name in names}
+        """Whether it is the published run itself, but for the text and what changes no arithmetic."""
+        same = {name: _value(self.preset.config, name) for name in SAME_RUN}
         return override(self.config, same) == self.preset.config
 
     def estimate(self) -> estimate.Estimate:
-        begun = estimate.of_begun(self.run, self.num_steps, self.num_epochs) if self.is_begun else None
-        return begun or estimate.measured(self.config, self.num_steps, self.num_epochs, self.data)
+        return self.left() or estimate.measured(self.config, self.num_steps, self.num_epochs, self.data)
 
     def train(self, report: Report | None = None) -> Any:
         """Start or continue; the outcome."""
@@ -79,9 +93,15 @@ class Reproduction:
 
     def write(self, page: bool = True, report: Callable[[str], None] | None = None) -> list[Path]:
         """The comparison as Markdown and JSON, and the page, into the run folder."""
-        rows = self.epochs()
-        content = {"preset": self.preset.name, "scale": self.scale, "epochs": [row.record() for row in rows]}
-        atomic.write_text(self.folder / TABLE, self.markdown(rows))
+        rows, sample, left = self.epochs(), self.sample(), self.left()
+        content = {
+            "preset": self.preset.name,
+            "scale": self.scale,
+            "epochs": [row.record() for row in rows],
+            "left": left.record() if left else None,
+            "sample": sample,
+        }
+        atomic.write_text(self.folder / TABLE, self.markdown(rows, left, sample))
         atomic.write_text(self.folder / RECORD, json.dumps(content, indent=1) + "\n")
         written = [self.folder / TABLE, self.folder / RECORD]
         if page:
@@ -93,7 +113,28 @@ class Reproduction:
             written.append(self.folder / PAGE)
         return written
 
-    def markdown(self, rows: list[Epoch]) -> str:
+    def left(self) -> estimate.Estimate | None:
+        """What is left of a run that has begun; None if it is finished or has made no step."""
+        if self.is_finished or not self.is_begun:
+            return None
+        rows = estimate.evaluation_rows(self.config, self.data)
+        return estimate.of_begun(self.run, self.num_steps, self.num_epochs, rows)
+
+    def sample(self) -> dict[str, Any] | None:
+        """The last text that the run generated. One that was stopped before its first evaluation generates it
+        here; None if it cannot."""
+        written = self.run.records("samples")
+        if written or not self.config.model.causal or not checkpoint.is_any(self.run):
+            return written[-1] if written else None
+        from somelab.runs.trained import load_trained
+        from somelab.training.callbacks.recorders import sample_of
+
+        trained = load_trained(self.run)
+        return sample_of(trained.model, self.data, step=trained.state.step)
+
+    def markdown(
+        self, rows: list[Epoch], left: estimate.Estimate | None = None, sample: dict[str, Any] | None = None
+    ) -> str:
         columns = columns_for(self.figures, rows)
         heads = ["epoch", "", *(column.title for column in columns)]
         lines = [
@@ -110,7 +151,15 @@ class Reproduction:
                     format(found[column.title], column.form) if column.title in found else ""
                     for column in columns
                 ]
-                lines.append(f"| {row.number} | {side} | {' | '.join(cells)} |")
+                words = row.words if side == "ours" else str(row.number)
+                lines.append(f"| {words} | {side} | {' | '.join(cells)} |")
+        if any(row.is_partial for row in rows):
+            lines += ["", PARTIAL]
+        if left is not None:
+            lines += ["", f"Not finished: {left.sentence()}."]
+        if sample is not None:
+            prompt, text = (" ".join(str(sample[name]).split()) for name in ("prompt", "text"))
+            lines += ["", f'Generated after {sample["step"]:,} steps, from "{prompt}":', "", f"> {text}"]
         return "\n".join(lines) + "\n"
 
     def size_words(self) -> str:

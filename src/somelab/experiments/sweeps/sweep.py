@@ -24,6 +24,7 @@ from somelab.experiments.runner.drive import (
 )
 from somelab.experiments.runner.job import JobOutcome, read_outcome
 from somelab.experiments.runner.plan import Plan, identity
+from somelab.experiments.sweeps.published import ours_by_epoch
 from somelab.experiments.sweeps.table import Row, read_figures, rows_of, write_table
 from somelab.experiments.tuning.arms import ArmSearches
 from somelab.experiments.tuning.curve import Curve
@@ -97,7 +98,8 @@ def tabulate(plan: Plan, out: Path, searches: Searches | None = None) -> list[Ro
     """Read what has finished, and write the table and the times beside it."""
     outcomes = [outcome for job in plan.jobs(out) if (outcome := read_outcome(job)) is not None]
     failures = {(one.arm, one.seed): one.reason for one in outcomes if one.status == "failed"}
-    rows = rows_of(plan, read_figures(plan, out), failures, searches.curves if searches else None)
+    curves = searches.curves if searches else None
+    rows = rows_of(plan, read_figures(plan, out), failures, curves, ours_by_epoch(plan, out))
     write_table(plan, rows, out)
     draw_shifts(plan, out)
     outcomes += searches.outcomes() if searches else []

@@ -19,7 +19,7 @@ from somelab.disk import atomic
 from somelab.experiments.runner.job import task_of
 from somelab.experiments.runner.measures import Measure, Measures
 from somelab.experiments.runner.plan import Arm, Plan, identity
-from somelab.experiments.sweeps.published import PUBLISHED, by_epoch, epoch_lines, last_figures
+from somelab.experiments.sweeps.published import PUBLISHED, Epochs, by_epoch, epoch_lines, last_figures
 from somelab.experiments.tuning import text as tuning_text
 from somelab.experiments.tuning.curve import Curve
 
@@ -46,6 +46,8 @@ class Row:
     """The search for the arm's tuned setting; None in a sweep that tunes nothing."""
     base_is_tuned: bool = True
     """False if the search of the arm's base has not settled, so that a difference from it is not reliable."""
+    epochs: Epochs = field(default_factory=dict[int, dict[str, float]])
+    """Our figures by epoch, where a report has any."""
 
     @property
     def is_untuned(self) -> bool:
@@ -75,9 +77,11 @@ def rows_of(
     figures: Mapping[str, Figures],
     failures: Mapping[tuple[str, int], str] | None = None,
     curves: Mapping[str, Curve] | None = None,
+    epochs: Mapping[str, Epochs] | None = None,
 ) -> list[Row]:
-    """A row per arm, in the plan's order. `curves`: the searches by arm, where the sweep tunes."""
-    failures, curves = failures or {}, curves or {}
+    """A row per arm, in the plan's order. `curves`: the searches by arm, where the sweep tunes; `epochs`: our
+    figures by epoch."""
+    failures, curves, epochs = failures or {}, curves or {}, epochs or {}
     rows: list[Row] = []
     for arm in plan.arms:
         own = figures.get(arm.name, {})
@@ -106,6 +110,7 @@ def rows_of(
                 {name: [own[seed][name] for seed in sorted(own)] for name in known},
                 curves.get(arm.name),
                 base_curve is None or base_curve.is_tuned,
+                epochs.get(arm.name, {}),
             )
         )
     return rows
@@ -154,7 +159,7 @@ def markdown(plan: Plan, rows: Sequence[Row]) -> str:
             "- published: the report's figure for the run at full scale; their Gini and entropy are of the "
             "middle layer, in training"
         )
-    lines += epoch_lines(plan.arms)
+    lines += epoch_lines(plan.arms, {row.arm.name: row.epochs for row in rows})
     lines += tuning_text.section(curves)
     return "\n".join(lines) + "\n"
 
@@ -255,6 +260,7 @@ def as_record(plan: Plan, rows: Sequence[Row]) -> dict[str, Any]:
                 "differences": {name: interval_record(found) for name, found in row.differences.items()},
                 "published": row.published,
                 "published_epochs": {str(epoch): found for epoch, found in by_epoch(row.arm).items()},
+                "epochs": {str(epoch): found for epoch, found in row.epochs.items()},
                 "failures": {str(seed): reason for seed, reason in row.failures.items()},
                 **tuning_record(row),
             }

@@ -28,12 +28,17 @@ class StepRecord:
     step_tokens: int
     step_seconds: float
     progress: float
+    loss_without_padding: float | None = None
+    """Nats per token of meaning, where padding is in the loss; None elsewhere."""
     reports: list[GravityReport | None] = field(default_factory=list)
 
     def metrics(self) -> dict[str, Any]:
         """The record for the journal of metrics, without anything that depends on the clock."""
         names = ("step", "loss", "learning_rate", "grad_norm", "tokens", "aux_loss")
-        return {"kind": "train", **{name: getattr(self, name) for name in names}}
+        record = {"kind": "train", **{name: getattr(self, name) for name in names}}
+        if self.loss_without_padding is not None:
+            record["loss_without_padding"] = self.loss_without_padding
+        return record
 
 
 class Callback:

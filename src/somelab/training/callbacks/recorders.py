@@ -4,15 +4,17 @@ text."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from somelab.core.collapse import findings
 from somelab.core.meanings import SO_FAR
 from somelab.core.measures import spread
+from somelab.data.prepare import PreparedData
 from somelab.data.tokenizer import END_OF_TEXT_ID
 from somelab.disk import atomic
+from somelab.model import Decoder
 from somelab.model.generate import generate
 from somelab.runs.snapshot import packed
 from somelab.training.budget import Cadence
@@ -122,28 +124,35 @@ def snapshot_path(folder: Path, step: int) -> Path:
 
 
 class Samples(Callback):
-    """A short text at every evaluation, from the first words of a validation document."""
-
-    def __init__(self, prompt_tokens: int = 8, new_tokens: int = 48) -> None:
-        self.prompt_tokens, self.new_tokens = prompt_tokens, new_tokens
+    """A short text at every evaluation."""
 
     def on_evaluation(self, trainer: Trainer, evaluation: Evaluation, *, final: bool) -> None:
         if not trainer.config.model.causal:
             return  # it cannot generate
-        split = trainer.data.val
-        length = max(1, min(self.prompt_tokens, int(split.offsets[1]) - 1))
-        prompt = [int(token) for token in split.tokens[:length]]
         with trainer.side_work.doing("sample"):
-            generation = generate(
-                trainer.model,
-                prompt,
-                max_new_tokens=self.new_tokens,
-                temperature=0.8,
-                top_k=40,
-                seed=trainer.config.train.seed,
-                stop_token=END_OF_TEXT_ID,
-            )
-        decode = trainer.data.tokenizer.decode
-        (row,) = generation.tokens
-        record = {"step": trainer.state.step, "prompt": decode(prompt), "text": decode(row), "tokens": row}
+            record = sample_of(trainer.model, trainer.data, step=trainer.state.step)
         trainer.journals["samples"].append(record)
+
+
+def sample_of(
+    model: Decoder, data: PreparedData, *, step: int, prompt_tokens: int = 8, new_tokens: int = 48
+) -> dict[str, Any]:
+    """A short text from the first words of a validation document."""
+    length = max(1, min(prompt_tokens, int(data.val.offsets[1]) - 1))
+    prompt = [int(token) for token in data.val.tokens[:length]]
+    generation = generate(
+        model,
+        prompt,
+        max_new_tokens=new_tokens,
+        temperature=0.8,
+        top_k=40,
+        seed=model.config.train.seed,
+        stop_token=END_OF_TEXT_ID,
+    )
+    (row,) = generation.tokens
+    return {
+        "step": step,
+        "prompt": data.tokenizer.decode(prompt),
+        "text": data.tokenizer.decode(row),
+        "tokens": row,
+    }

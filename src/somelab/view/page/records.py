@@ -28,7 +28,7 @@ LONGEST_NAME, LONGEST_SENTENCE = 100, 1_000
 
 TRAIN = ("loss", "learning_rate", "grad_norm")
 TIMING = ("step_seconds", "step_tokens")
-EVALUATION = ("val_loss", "val_ppl", "bits_per_byte", "ppl_with_padding")
+EVALUATION = ("val_loss", "val_ppl", "bits_per_byte", "loss_with_padding", "ppl_with_padding")
 
 
 class RecordsError(SomelabError):

@@ -11,6 +11,7 @@ from somelab.errors import SomelabError
 from somelab.view.page.curves import evaluations
 from somelab.view.page.packing import number
 from somelab.view.page.payload import UNREADABLE, one_line
+from somelab.view.page.published import published_curves
 from somelab.view.page.records import RunRecords
 from somelab.view.page.results import band_of, exact, interval_of, read_json
 from somelab.view.page.tail import Record
@@ -22,6 +23,14 @@ MOST_POINTS = 300
 """Of a training curve of an arm; longer ones are thinned to means."""
 MOST_COMPARED = 50_000
 """Steps of a run of which the means are taken; of a longer run every n-th step."""
+EVALUATED = ("val_loss", "bits_per_byte", "loss_with_padding")
+USAGE = {
+    "training_gini": "gini",
+    "training_entropy_bits": "entropy_bits",
+    "training_gini_with_padding": "training_gini_with_padding",
+    "training_entropy_bits_with_padding": "training_entropy_bits_with_padding",
+}
+"""Curves of the usage in training, by their names among a layer's measures."""
 LIGHT = "runs of a sweep are shown without maps, guilds and traces; name the run's own folder to see them"
 
 FindRun = Callable[[Path], str | None]
@@ -103,6 +112,7 @@ def _arm(
         SweepRun(seed=seed, run_id=None if path is None else find_run(path), failure=failures.get(seed))
         for seed, path in places.items()
     ]
+    published = published_curves(record["preset"])
     return Arm(
         name=name,
         title=str(record["title"]),
@@ -123,8 +133,14 @@ def _arm(
         runs=runs,
         # Runs that are not finished would cut the curve of all short.
         curves=curves_of(
-            [path for seed, path in places.items() if path is not None and (seed in finished or not finished)]
+            [
+                path
+                for seed, path in places.items()
+                if path is not None and (seed in finished or not finished)
+            ],
+            balance=bool(published),
         ),
+        published_curves=published,
         tuning=arm_tuning(record),
     )
 
@@ -147,21 +163,40 @@ def _differences(record: dict[str, Any], base: dict[str, Any] | None) -> dict[st
     }
 
 
-def curves_of(runs: Iterable[Path]) -> dict[str, Band]:
-    """Losses of an arm's runs over the steps that all of them have."""
+def curves_of(runs: Iterable[Path], *, balance: bool = False) -> dict[str, Band]:
+    """Losses of an arm's runs over the steps that all of them have. `balance`: also the usage in training."""
     trained: list[list[Record]] = []
     measured: list[list[Record]] = []
+    used: list[list[Record]] = []
     for path in runs:
         try:
-            metrics = RunRecords(path).metrics()
+            journals = RunRecords(path)
+            metrics = journals.metrics()
+            layers = journals.layers() if balance else []
         except UNREADABLE:
             continue  # the run's own entry reports the problem
         stride = max(1, -(-len(metrics.train) // MOST_COMPARED))
         trained.append(metrics.train[stride - 1 :: stride])
         measured.append(evaluations(metrics))
-    train = _shared(trained, "loss", MOST_POINTS)
-    found = {"loss": train, **{name: _shared(measured, name) for name in ("val_loss", "bits_per_byte")}}
+        used.append(_usage(layers, {record["step"]: record.get("tokens") for record in metrics.train}))
+    found = {
+        "loss": _shared(trained, "loss", MOST_POINTS),
+        **{name: _shared(measured, name) for name in EVALUATED},
+        **{name: _shared(used, name, MOST_POINTS) for name in USAGE},
+    }
     return {name: band for name, band in found.items() if band is not None}
+
+
+def _usage(layers: Sequence[Record], tokens: dict[int, Any]) -> list[Record]:
+    """Gini and entropy of the middle layer's usage in training, as the reports have them."""
+    found: list[Record] = []
+    for record in layers:
+        measured = record.get("layers") or []
+        if measured and record["step"] in tokens:
+            middle = measured[len(measured) // 2]
+            own = {name: middle.get(USAGE[name]) for name in USAGE}
+            found.append({"step": record["step"], "tokens": tokens[record["step"]], **own})
+    return found
 
 
 def _shared(journals: Sequence[Sequence[Record]], name: str, most: int | None = None) -> Band | None:

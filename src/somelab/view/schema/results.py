@@ -27,6 +27,14 @@ class Band(Part):
     high: list[Number]
 
 
+class PublishedCurve(Part):
+    """A figure of a published run, at the end of each epoch that a report gives."""
+
+    share: list[float]
+    """Of the run that is over there."""
+    value: list[Number]
+
+
 class ValuePoint(Part):
     """One value of a setting, as far as a run with it was trained."""
 
@@ -105,7 +113,10 @@ class Arm(Part):
     """The published figures, by name; at full size, whatever the size of this sweep."""
     runs: list[SweepRun]
     curves: dict[str, Band]
-    """`loss` of training, `val_loss` and `bits_per_byte`, over the runs that have any."""
+    """`loss` of training, `val_loss`, `bits_per_byte` and `loss_with_padding`, over the runs that have any;
+    where there is a published run also Gini and entropy of the middle layer's usage in training."""
+    published_curves: dict[str, PublishedCurve] = {}
+    """By the curve of ours that is measured alike; at full size, whatever the size of this sweep."""
     tuning: ArmTuning | None = None
     """null in a sweep that tunes nothing."""
 
