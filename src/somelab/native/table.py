@@ -13,6 +13,7 @@ from torch import Tensor
 from somelab.native.calls import INT, NAMES, POINTER, SIZE, addresses, calls_of
 from somelab.native.carved import NativeGroups
 from somelab.native.hadamard import NativeHadamard
+from somelab.native.int8 import NativeInt8
 from somelab.native.routing import NativeRouting
 
 _ARGUMENTS = {
@@ -34,6 +35,7 @@ class NativeKernels:
         self._calls = calls_of(library, _ARGUMENTS) | calls_of(library, _LOSS, (torch.float32,))
         self.hadamard = NativeHadamard(library)
         self.groups = NativeGroups(library)
+        self.int8 = NativeInt8(library)
         self.routing = NativeRouting(library)
 
     def supports(self, device_type: str, dtype: torch.dtype) -> bool:

@@ -16,6 +16,7 @@ from somelab.bench.suites.expert_pass import Entrant, Load, Pass, frozen_pass
 from somelab.config import ExpertsConfig
 from somelab.core.dispatch.hadamard import next_power_of_two
 from somelab.core.dispatch.int8 import multiplies_int8
+from somelab.core.dispatch.kernels import registered
 from somelab.core.experts import ExpertFamily, build_experts
 from somelab.core.seeded import seeded_linear
 from somelab.core.seeding import generator
@@ -84,7 +85,7 @@ def notes(shape: Shape) -> list[str]:
     """What the ratios of these contenders mean."""
     return [
         "int8_peak is the time of the same products at the machine's peak for integers / the int8 pool's "
-        f"time: the peak of {'int8' if multiplies_int8() else 'fp32, as this processor multiplies no int8'}.",
+        "time: the peak of int8 or of fp32, whichever is faster.",
         "hadamard_frozen is our fp32 frozen engine's time / the Hadamard experts' time.",
         "hadamard_dense_equal is the time of a dense block of the same trained size / the time of Hadamard "
         "experts between their trained matrices: 0.8 means that ours takes a quarter longer.",
@@ -106,9 +107,13 @@ def _num_trained(module: nn.Module) -> int:
 
 
 def _int8_note() -> str:
-    how = (
-        "int8 products" if multiplies_int8() else "no int8 products here: the integers are multiplied as fp32"
-    )
+    kernels = registered()
+    if multiplies_int8():
+        how = "int8 products by torch"
+    elif kernels is not None and kernels.int8.is_fast:
+        how = "compiled products of 7-bit rows with int8"
+    else:
+        how = "no int8 products here: the integers are multiplied as fp32"
     return f"integers from -127 to 127 and a scale per matrix; {how}"
 
 

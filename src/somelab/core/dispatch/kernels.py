@@ -14,6 +14,7 @@ from torch import Tensor
 
 if TYPE_CHECKING:
     from somelab.core.dispatch.hadamard_fused import HadamardKernels
+    from somelab.core.dispatch.int8_rows import Int8Kernels
 
 aten = torch.ops.aten
 
@@ -88,6 +89,8 @@ class CompiledKernels(Kernels, Protocol):
     def hadamard(self) -> HadamardKernels: ...
     @property
     def groups(self) -> GroupKernels: ...
+    @property
+    def int8(self) -> Int8Kernels: ...
     @property
     def routing(self) -> RoutingKernels: ...
 
