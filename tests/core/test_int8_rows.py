@@ -1,5 +1,5 @@
-"""The compiled products of int8: exact in integers, near the fp32 pool of the same integers, the same bits for
-any number of threads.
+"""The compiled products of int8: exact in integers, near the fp32 pool of the same integers, the same bits
+for any number of threads.
 
 Shape letters: T tokens, D model width, F hidden width, E experts, K experts per token, N rows, V and W any
 width."""

@@ -1,5 +1,5 @@
-"""Rows scaled to length or rms 1 and the best of a row, by compiled kernels: against torch's own functions and
-their gradients in float64.
+"""Rows scaled to length or rms 1 and the best of a row, by compiled kernels: against torch's own functions
+and their gradients in float64.
 
 Shape letters: T tokens, D width, S scores of a row, K of them selected, P parts of a row."""
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from somelab.core.rows import best_of_rows, rms_rows, unit_rows
+from somelab.core.rows import add_weighted_, best_of_rows, rms_rows, unit_rows
 from somelab.native.table import NativeKernels
 
 
@@ -86,12 +86,29 @@ def test_the_best_of_a_row(
     assert all(len(set(row)) == top_k for row in places_TK.tolist())
 
 
-def test_of_equal_scores_the_first_is_taken_and_no_place_is_taken_twice(native_kernels: NativeKernels) -> None:
+def test_of_equal_scores_the_first_is_taken_and_no_place_is_taken_twice(
+    native_kernels: NativeKernels,
+) -> None:
     _, places_TK = best_of_rows(torch.zeros(2, 100), None, 4)
     assert places_TK.tolist() == [[0, 1, 2, 3]] * 2
     scores_TS = torch.full((1, 100), torch.nan)
     _, places_TK = best_of_rows(scores_TS, None, 4)
     assert sorted(places_TK[0].tolist()) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("width", [1, 8, 37, 64])
+def test_sums_of_rows_by_expert(native_kernels: NativeKernels, threads: None, width: int) -> None:
+    rows_TD, weight_TK = randn(500, width), randn(500, 3, seed=1)
+    indices_TK = torch.randint(7, (500, 3), generator=torch.Generator().manual_seed(2))
+    found = list[Tensor]()
+    for count in (1, 2):
+        torch.set_num_threads(count)
+        found.append(torch.ones(7, width))
+        add_weighted_(found[-1], indices_TK, weight_TK, rows_TD)
+    each_PD = (weight_TK[:, :, None] * rows_TD[:, None]).double().flatten(0, 1)
+    wanted_ED = torch.ones(7, width).double().index_add(0, indices_TK.flatten(), each_PD)
+    torch.testing.assert_close(found[0].double(), wanted_ED, rtol=1e-4, atol=1e-4)
+    assert torch.equal(*found)
 
 
 def test_the_same_bits_for_any_number_of_threads(native_kernels: NativeKernels, threads: None) -> None:

@@ -73,8 +73,12 @@ BARS = (
         1 / 1.2,
         1 / 1.05,
     ),
-    Bar("step", "some_rest", "step of `some`: neither product, transform nor attention", 0.15, 0.1, "%", at_most=True),
-    Bar("step", "demo_rest", "step of `demo`: neither product, transform nor attention", 0.15, 0.1, "%", at_most=True),
+    Bar(
+        "step", "some_rest", "`some`: neither product, transform nor attention", 0.15, 0.1, "%", at_most=True
+    ),
+    Bar(
+        "step", "demo_rest", "`demo`: neither product, transform nor attention", 0.15, 0.1, "%", at_most=True
+    ),
     Bar("step", "packed_over_padded", "tokens/s without padding, packed against padded to 768", 3, 3.5),
     Bar(
         "scaling",

@@ -1,7 +1,7 @@
-"""Rows of queries scaled to length 1 or to rms 1, and the best of a row of scores: compiled kernels with one
-pass each where there are any, else torch's functions, which need five to ten.
+"""Rows of queries scaled to length 1 or to rms 1, the best of a row of scores, sums of queries by expert:
+compiled kernels with one pass each where there are any, else torch's functions, which need five to ten.
 
-Shape letters: T tokens, D width, S scores of a row, K of them selected, P parts of a row."""
+Shape letters: T tokens, D width, E experts, S scores of a row, K of them selected, P parts of a row."""
 
 from __future__ import annotations
 
@@ -42,6 +42,20 @@ def best_of_rows(scores_TS: Tensor, bias_S: Tensor | None, top_k: int) -> tuple[
         return found.values, found.indices
     bias_S = torch.zeros(scores_TS.shape[1]) if bias_S is None else bias_S.contiguous()
     return kernels.best_of_rows(scores_TS.detach().contiguous(), bias_S, top_k)
+
+
+@torch.no_grad()
+def add_weighted_(target_ED: Tensor, indices_TK: Tensor, weight_TK: Tensor, rows_TD: Tensor) -> None:
+    """target[indices_tk] += weight_tk rows_t, for all tokens and slots."""
+    kernels = _kernels(rows_TD)
+    if kernels is not None and target_ED.dtype == weight_TK.dtype == torch.float32:
+        tensors = (indices_TK, weight_TK, rows_TD.detach())
+        kernels.add_weighted_(target_ED, *(tensor.contiguous() for tensor in tensors))
+        return
+    weighted_TD = torch.empty_like(rows_TD)  # once for all slots: fresh memory costs page faults
+    for slot in range(weight_TK.shape[1]):
+        torch.mul(rows_TD, weight_TK[:, slot, None], out=weighted_TD)
+        target_ED.index_add_(0, indices_TK[:, slot], weighted_TD)
 
 
 def _kernels(rows: Tensor) -> RoutingKernels | None:

@@ -91,23 +91,38 @@ struct Input {
 };
 
 // Panel of COLUMNS outputs: the four values of each quad of inputs side by side, output by output. `sums` gets 64 times their sums.
-void pack(const Matrix &matrix, int64_t first, int8_t *panel, int32_t *sums) {
-    int32_t sum[COLUMNS] = {};
-    for (int64_t input = 0; input < matrix.inputs; input += QUAD) {
-        int8_t *to = panel + input * COLUMNS;
-        for (int64_t output = 0; output < COLUMNS; output++)
-            if (matrix.transposed)
-                for (int64_t k = 0; k < QUAD; k++) to[output * QUAD + k] = matrix.values[(input + k) * matrix.outputs + first + output];
-            else std::memcpy(to + output * QUAD, matrix.values + (first + output) * matrix.inputs + input, QUAD);
-        for (int64_t output = 0; output < COLUMNS; output++)
-            for (int64_t k = 0; k < QUAD; k++) sum[output] += to[output * QUAD + k];
-    }
-    for (int64_t output = 0; output < COLUMNS; output++) sums[output] = ZERO * sum[output];
-}
-
 #ifdef __AVX2__
 inline __m256i quads_of(__m256i rows, __m256i matrix) {
     return _mm256_madd_epi16(_mm256_maddubs_epi16(rows, matrix), _mm256_set1_epi16(1));
+}
+
+// Four rows of 16 outputs each become 16 quads.
+inline void interleave(const int8_t *from, int64_t stride, int8_t *to) {
+    __m128i row[QUAD];
+    for (int64_t k = 0; k < QUAD; k++) row[k] = _mm_loadu_si128((const __m128i *)(from + k * stride));
+    __m128i low = _mm_unpacklo_epi8(row[0], row[1]), high = _mm_unpackhi_epi8(row[0], row[1]);
+    __m128i low2 = _mm_unpacklo_epi8(row[2], row[3]), high2 = _mm_unpackhi_epi8(row[2], row[3]);
+    __m128i *quads = (__m128i *)to;
+    _mm_store_si128(quads, _mm_unpacklo_epi16(low, low2));
+    _mm_store_si128(quads + 1, _mm_unpackhi_epi16(low, low2));
+    _mm_store_si128(quads + 2, _mm_unpacklo_epi16(high, high2));
+    _mm_store_si128(quads + 3, _mm_unpackhi_epi16(high, high2));
+}
+
+void pack(const Matrix &matrix, int64_t first, int8_t *panel, int32_t *sums) {
+    __m256i left = _mm256_setzero_si256(), right = left;
+    const __m256i zero = _mm256_set1_epi8(ZERO);
+    for (int64_t input = 0; input < matrix.inputs; input += QUAD) {
+        int8_t *to = panel + input * COLUMNS;
+        if (matrix.transposed) interleave(matrix.values + input * matrix.outputs + first, matrix.outputs, to);
+        else
+            for (int64_t output = 0; output < COLUMNS; output++)
+                std::memcpy(to + output * QUAD, matrix.values + (first + output) * matrix.inputs + input, QUAD);
+        left = _mm256_add_epi32(left, quads_of(zero, _mm256_load_si256((const __m256i *)to)));
+        right = _mm256_add_epi32(right, quads_of(zero, _mm256_load_si256((const __m256i *)(to + 32))));
+    }
+    _mm256_storeu_si256((__m256i *)sums, left);
+    _mm256_storeu_si256((__m256i *)(sums + 8), right);
 }
 
 template <int COUNT>
@@ -151,6 +166,20 @@ inline int32_t dot(const uint8_t *row, const int8_t *values, int64_t count) {
     return result;
 }
 #else
+void pack(const Matrix &matrix, int64_t first, int8_t *panel, int32_t *sums) {
+    int32_t sum[COLUMNS] = {};
+    for (int64_t input = 0; input < matrix.inputs; input += QUAD) {
+        int8_t *to = panel + input * COLUMNS;
+        for (int64_t output = 0; output < COLUMNS; output++)
+            if (matrix.transposed)
+                for (int64_t k = 0; k < QUAD; k++) to[output * QUAD + k] = matrix.values[(input + k) * matrix.outputs + first + output];
+            else std::memcpy(to + output * QUAD, matrix.values + (first + output) * matrix.inputs + input, QUAD);
+        for (int64_t output = 0; output < COLUMNS; output++)
+            for (int64_t k = 0; k < QUAD; k++) sum[output] += to[output * QUAD + k];
+    }
+    for (int64_t output = 0; output < COLUMNS; output++) sums[output] = ZERO * sum[output];
+}
+
 template <int COUNT>
 inline void tile(const Input &input, int64_t row, const int8_t *panel, const int32_t *sums, const Matrix &matrix, float *out) {
     for (int i = 0; i < COUNT; i++)
@@ -178,14 +207,18 @@ void few_rows(const Input &input, const Matrix &matrix, float *out, int64_t rows
     });
 }
 
-class Panels {
-  public:
-    Panels(int64_t bytes, int64_t outputs) : memory(new int8_t[bytes + 64]), sums(new int32_t[outputs]) {}
+// Memory of the calling thread for packed matrices, kept: fresh memory costs page faults.
+struct Panels {
+    std::unique_ptr<int8_t[]> memory;
+    std::unique_ptr<int32_t[]> sums;
+    int64_t bytes = 0, outputs = 0;
+    void fit(int64_t more_bytes, int64_t more_outputs) {
+        if (bytes < more_bytes) memory.reset(new int8_t[more_bytes + 64]), bytes = more_bytes;
+        if (outputs < more_outputs) sums.reset(new int32_t[more_outputs]), outputs = more_outputs;
+    }
     int8_t *panel(int64_t offset) const {
         return reinterpret_cast<int8_t *>((reinterpret_cast<uintptr_t>(memory.get()) + 63) / 64 * 64) + offset;
     }
-    std::unique_ptr<int8_t[]> memory;
-    std::unique_ptr<int32_t[]> sums;
 };
 
 // out[n] = matrix row(n), in fp32. Inputs are a multiple of QUAD, outputs of COLUMNS.
@@ -193,7 +226,9 @@ void product(const Input &input, const Matrix &matrix, float *out, int64_t rows,
     if (rows <= FEW && !matrix.transposed) return few_rows(input, matrix, out, rows, threads);
     const int64_t panels = matrix.outputs / COLUMNS, blocks = (rows + ROWS - 1) / ROWS, wide = 4;
     const int64_t groups = (panels + wide - 1) / wide;
-    Panels packed(matrix.inputs * matrix.outputs, matrix.outputs);
+    static thread_local Panels own;
+    own.fit(matrix.inputs * matrix.outputs, matrix.outputs);
+    const Panels &packed = own;  // the caller's, in every thread of the team
     int team = team_for(threads, rows * matrix.inputs);
 #pragma omp parallel num_threads(team) if (team > 1)
     {

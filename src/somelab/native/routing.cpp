@@ -1,5 +1,5 @@
 // What a router does with queries, each in one pass over memory: rows scaled to length 1 or to rms 1, the way back of their gradient,
-// and the best of a row of scores. fp32. A row is computed by one thread: results are the same bits for any number of threads.
+// the best of a row of scores, and sums of queries by expert. fp32. A value is computed by one thread: results are the same bits for any number of threads.
 
 #include "vectors.h"
 
@@ -104,7 +104,31 @@ void best_of_rows(const float *scores, const float *bias, float *values, int64_t
     });
 }
 
+// target[indices[t, k]] += weights[t, k] * rows[t], tokens and slots in their order. A thread has columns of its own.
+void add_weighted(float *target, const int64_t *indices, const float *weights, const float *rows, int64_t tokens, int64_t width, int64_t top_k,
+                  int threads) {
+    const int64_t columns = (width + LANES - 1) / LANES;
+    over_rows(columns < threads ? columns : threads, tokens * top_k * width, threads, nullptr, [=](int64_t part) {
+        int64_t parts = columns < threads ? columns : threads;
+        int64_t begin = columns * part / parts * LANES, end = columns * (part + 1) / parts * LANES;
+        int64_t count = (end < width ? end : width) - begin;
+        for (int64_t place = 0; place < tokens * top_k; place++) {
+            const float *from = rows + place / top_k * width + begin;
+            float *to = target + indices[place] * width + begin;
+            float weight = weights[place];
+            along(count, [=](int64_t column, auto read, auto write) {
+                write(read(to + column) + weight * read(from + column), to + column);
+            });
+        }
+    });
+}
+
 }  // namespace
+
+extern "C" void add_weighted_float32(float *target, const int64_t *indices, const float *weights, const float *rows, int64_t tokens,
+                                     int64_t width, int64_t top_k, int threads) {
+    add_weighted(target, indices, weights, rows, tokens, width, top_k, threads);
+}
 
 extern "C" void scale_rows_float32(const float *x, const float *centre, float *y, float *scales, int64_t rows, int64_t width,
                                    int64_t parts, int64_t rms, int threads) {

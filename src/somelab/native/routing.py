@@ -1,6 +1,6 @@
 """The compiled kernels of a router: calls of routing.cpp with the memory addresses of tensors.
 
-Shape letters: T tokens, D width, S scores of a row, K of them selected, P parts of a row."""
+Shape letters: T tokens, D width, E experts, S scores of a row, K of them selected, P parts of a row."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ _ARGUMENTS = {
     "scale_rows": [*[POINTER] * 4, SIZE, SIZE, SIZE, SIZE, INT],
     "scale_rows_back": [*[POINTER] * 4, SIZE, SIZE, SIZE, SIZE, INT],
     "best_of_rows": [*[POINTER] * 4, SIZE, SIZE, SIZE, INT],
+    "add_weighted": [*[POINTER] * 4, SIZE, SIZE, SIZE, INT],
 }
 
 
@@ -41,10 +42,14 @@ class NativeRouting:
     def best_of_rows(self, scores_TS: Tensor, bias_S: Tensor, top_k: int) -> tuple[Tensor, Tensor]:
         values_TK = torch.empty(len(scores_TS), top_k)
         places_TK = torch.empty(values_TK.shape, dtype=torch.int64)
-        self._call(
-            "best_of_rows", scores_TS, bias_S, values_TK, places_TK, sizes=(*scores_TS.shape, top_k)
-        )
+        self._call("best_of_rows", scores_TS, bias_S, values_TK, places_TK, sizes=(*scores_TS.shape, top_k))
         return values_TK, places_TK
+
+    def add_weighted_(
+        self, target_ED: Tensor, indices_TK: Tensor, weight_TK: Tensor, rows_TD: Tensor
+    ) -> None:
+        sizes = (*rows_TD.shape, indices_TK.shape[1])
+        self._call("add_weighted", target_ED, indices_TK, weight_TK, rows_TD, sizes=sizes)
 
     def _call(self, name: str, *tensors: Tensor | None, sizes: tuple[int, ...]) -> None:
         call = self._calls[name][torch.float32]

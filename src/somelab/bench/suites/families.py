@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from somelab.bench.settings import Shape
 from somelab.bench.suites.expert_pass import Entrant, Load, Pass, frozen_pass
@@ -18,6 +17,7 @@ from somelab.core.dispatch.hadamard import next_power_of_two
 from somelab.core.dispatch.int8 import multiplies_int8
 from somelab.core.dispatch.kernels import registered
 from somelab.core.experts import ExpertFamily, build_experts
+from somelab.core.rows import rms_rows
 from somelab.core.seeded import seeded_linear
 from somelab.core.seeding import generator
 from somelab.model.feedforward import Dense
@@ -77,8 +77,7 @@ class HadamardBlock(nn.Module):
         self.experts = hadamard_experts(shape)
 
     def forward(self, x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor) -> Tensor:
-        query_TD = F.rms_norm(self.query(x_TD), x_TD.shape[-1:])
-        return self.mixer(self.experts(query_TD, indices_TK, gates_TK))
+        return self.mixer(self.experts(rms_rows(self.query(x_TD)), indices_TK, gates_TK))
 
 
 def notes(shape: Shape) -> list[str]:

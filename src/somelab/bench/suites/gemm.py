@@ -51,8 +51,7 @@ def _own_integer_product(size: int, kernels: Int8Kernels) -> Contender:
     matrix = torch.randint(-127, 128, (size, size), generator=rng).to(torch.int8)
     out = torch.empty(size, size)
     return Contender(
-        f"product {INT8} {size}",
-        lambda: kernels.product(rows, None, matrix, 1.0, out, transposed=False),
+        f"product {INT8} {size}", lambda: kernels.product(rows, None, matrix, 1.0, out, transposed=False)
     )
 
 

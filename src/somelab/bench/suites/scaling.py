@@ -53,9 +53,9 @@ def run(settings: Settings) -> Result:
                 "routing is uniform in every pool."
             ),
             (
-                "Layers of Hadamard experts have the recommended settings: a trained mixer, experts that read "
-                "the query, credit, load bias, centred queries. Above 16,384 experts keys are pairs of "
-                "sub-keys."
+                "Layers of Hadamard experts have the recommended settings: a trained mixer, experts that "
+                "read the query, credit, load bias, centred queries. Above 16,384 experts keys are pairs "
+                "of sub-keys."
             ),
         ],
     )
@@ -132,9 +132,7 @@ def _layer(shape: Shape, num_experts: int, family: str, settings: Settings) -> S
         experts = {name: getattr(sizes, name) for name in ("family", "num_experts", "d_ffn", "top_k")}
         return SomeLayer(shape.d_model, experts).train()
     storage = "int8" if family == "int8" else settings.storage
-    experts = ExpertsConfig(
-        num_experts=num_experts, d_ffn=shape.d_ffn, top_k=shape.top_k, storage=storage
-    )
+    experts = ExpertsConfig(num_experts=num_experts, d_ffn=shape.d_ffn, top_k=shape.top_k, storage=storage)
     return SomeLayer(shape.d_model, experts, RouterConfig(kind="linear"), GravityConfig()).train()
 
 

@@ -1,5 +1,5 @@
-"""The engine for pools born in int8 on a processor that has no product of int8: compiled kernels multiply rows
-of 7 bits with the pool's integers, by instructions that every processor with AVX2 has.
+"""The engine for pools born in int8 on a processor that has no product of int8: compiled kernels multiply
+rows of 7 bits with the pool's integers, by instructions that every processor with AVX2 has.
 
 Tokens, hidden features and gradients are rounded to 63 steps to each side of zero, with a scale per row; sums
 of products are exact. Seven bits, since the sums of two products must fit 16 bits. Shape letters: T tokens, D

@@ -1,8 +1,8 @@
 """The elementwise steps between the matrix products of frozen experts, as a table. One in torch always
 exists; a compiled one, with a single pass per step, can be registered at run time (`somelab.native`).
 
-Shape letters: T tokens, D model width, N rows of one block, F hidden width, V vocabulary, W any width, S scores
-of a row, K of them selected, P parts of a row."""
+Shape letters: T tokens, D model width, N rows of one block, F hidden width, V vocabulary, W any width, S
+scores of a row, K of them selected, E experts, P parts of a row."""
 
 from __future__ import annotations
 
@@ -79,6 +79,12 @@ class RoutingKernels(Protocol):
 
     def best_of_rows(self, scores_TS: Tensor, bias_S: Tensor, top_k: int) -> tuple[Tensor, Tensor]:
         """The largest of scores + bias in each row, in descending order, and their places."""
+        ...
+
+    def add_weighted_(
+        self, target_ED: Tensor, indices_TK: Tensor, weight_TK: Tensor, rows_TD: Tensor
+    ) -> None:
+        """target[indices_tk] += weight_tk rows_t."""
         ...
 
 
