@@ -290,7 +290,7 @@ def test_st_moe_answers_with_gradients_and_says_what_it_drops(dtype: torch.dtype
         assert all(float(grad.float().abs().sum()) > 0 for grad in one.run_both())
     # 128 tokens choose the same two experts, and each has room for 1.25 x 128 x 2 / 8 = 40 of them: 88 of 128
     # are left out.
-    assert "68.8% of choices dropped" in prepared["collapsed"].note
+    assert "68.8% of selections dropped" in prepared["collapsed"].note
 
 
 @needs_st_moe

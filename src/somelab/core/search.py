@@ -62,7 +62,8 @@ def search(
 
 def halves_of(vectors: Tensor) -> tuple[Tensor, Tensor]:
     """The two halves of queries (or means of queries), along the last dimension."""
-    first, second = vectors.tensor_split(2, dim=-1)
+    # Not two slices: the gradient of each would be a whole tensor, mostly zeros.
+    first, second = vectors.unflatten(-1, (2, -1)).unbind(-2)
     return first, second
 
 
