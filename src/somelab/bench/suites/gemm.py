@@ -7,6 +7,7 @@ import torch
 
 from somelab.bench.measuring import Contender, Timing
 from somelab.bench.results import Row
+from somelab.bench.settings import Settings
 from somelab.core.dispatch.int8 import multiplies_int8
 from somelab.core.dispatch.int8_rows import Int8Kernels
 from somelab.core.dispatch.kernels import registered
@@ -17,11 +18,13 @@ SIZES = (1024, 2048)
 QUICK_SIZES = (128,)
 
 
-def gemm_contenders(quick: bool) -> list[Contender]:
-    """A contender for each type and size, to be timed among all others. Products of int8 by torch only where
-    the processor has them: elsewhere one would take minutes, and the compiled kernel stands for them."""
-    sizes = QUICK_SIZES if quick else SIZES
-    products = [_product(name, size) for name in DTYPES for size in sizes]
+def gemm_contenders(settings: Settings) -> list[Contender]:
+    """A contender for each type and size, to be timed among all others. Products of bf16 only where they are
+    used; of int8 by torch only where the processor has them: elsewhere one would take minutes, and the
+    compiled kernel stands for them."""
+    sizes = QUICK_SIZES if settings.quick else SIZES
+    types = dict.fromkeys(("fp32", settings.compute_name))
+    products = [_product(name, size) for name in types for size in sizes]
     if multiplies_int8():
         return [*products, *(_integer_product(size) for size in sizes)]
     kernels = registered()
