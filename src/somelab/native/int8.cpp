@@ -109,17 +109,41 @@ inline void interleave(const int8_t *from, int64_t stride, int8_t *to) {
     _mm_store_si128(quads + 3, _mm_unpackhi_epi16(high, high2));
 }
 
+// Eight quads of eight rows: rows become columns.
+inline void turn(const int8_t *from, int64_t stride, int8_t *to) {
+    __m256i row[8], pair[8], four[8];
+    for (int i = 0; i < 8; i++) row[i] = _mm256_loadu_si256((const __m256i *)(from + i * stride));
+    for (int i = 0; i < 8; i += 2) {
+        pair[i] = _mm256_unpacklo_epi32(row[i], row[i + 1]);
+        pair[i + 1] = _mm256_unpackhi_epi32(row[i], row[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4)
+        for (int half = 0; half < 2; half++) {
+            four[i + 2 * half] = _mm256_unpacklo_epi64(pair[i + half], pair[i + 2 + half]);
+            four[i + 2 * half + 1] = _mm256_unpackhi_epi64(pair[i + half], pair[i + 2 + half]);
+        }
+    for (int i = 0; i < 4; i++) {
+        _mm256_store_si256((__m256i *)(to + i * QUAD * COLUMNS), _mm256_permute2x128_si256(four[i], four[i + 4], 0x20));
+        _mm256_store_si256((__m256i *)(to + (i + 4) * QUAD * COLUMNS), _mm256_permute2x128_si256(four[i], four[i + 4], 0x31));
+    }
+}
+
 void pack(const Matrix &matrix, int64_t first, int8_t *panel, int32_t *sums) {
+    int64_t input = 0;
+    if (matrix.transposed)
+        for (; input < matrix.inputs; input += QUAD)
+            interleave(matrix.values + input * matrix.outputs + first, matrix.outputs, panel + input * COLUMNS);
+    for (; input + 8 * QUAD <= matrix.inputs; input += 8 * QUAD)
+        for (int64_t half = 0; half < 2; half++)
+            turn(matrix.values + (first + 8 * half) * matrix.inputs + input, matrix.inputs, panel + input * COLUMNS + 32 * half);
+    for (; input < matrix.inputs; input += QUAD)
+        for (int64_t output = 0; output < COLUMNS; output++)
+            std::memcpy(panel + input * COLUMNS + output * QUAD, matrix.values + (first + output) * matrix.inputs + input, QUAD);
     __m256i left = _mm256_setzero_si256(), right = left;
     const __m256i zero = _mm256_set1_epi8(ZERO);
-    for (int64_t input = 0; input < matrix.inputs; input += QUAD) {
-        int8_t *to = panel + input * COLUMNS;
-        if (matrix.transposed) interleave(matrix.values + input * matrix.outputs + first, matrix.outputs, to);
-        else
-            for (int64_t output = 0; output < COLUMNS; output++)
-                std::memcpy(to + output * QUAD, matrix.values + (first + output) * matrix.inputs + input, QUAD);
-        left = _mm256_add_epi32(left, quads_of(zero, _mm256_load_si256((const __m256i *)to)));
-        right = _mm256_add_epi32(right, quads_of(zero, _mm256_load_si256((const __m256i *)(to + 32))));
+    for (int64_t k = 0; k < matrix.inputs; k += QUAD) {
+        left = _mm256_add_epi32(left, quads_of(zero, _mm256_load_si256((const __m256i *)(panel + k * COLUMNS))));
+        right = _mm256_add_epi32(right, quads_of(zero, _mm256_load_si256((const __m256i *)(panel + k * COLUMNS + 32))));
     }
     _mm256_storeu_si256((__m256i *)sums, left);
     _mm256_storeu_si256((__m256i *)(sums + 8), right);
@@ -129,6 +153,7 @@ template <int COUNT>
 inline void tile(const Input &input, int64_t row, const int8_t *panel, const int32_t *sums, const Matrix &matrix, float *out) {
     const uint8_t *from[COUNT];
     __m256i sum[COUNT][2];
+#pragma GCC unroll 4
     for (int i = 0; i < COUNT; i++) from[i] = input.row(row + i), sum[i][0] = sum[i][1] = _mm256_setzero_si256();
     for (int64_t k = 0; k < matrix.inputs; k += QUAD) {
         __m256i left = _mm256_load_si256((const __m256i *)(panel + k * COLUMNS));
@@ -140,10 +165,14 @@ inline void tile(const Input &input, int64_t row, const int8_t *panel, const int
             __m256i values = _mm256_set1_epi32(four);
             sum[i][0] = _mm256_add_epi32(sum[i][0], quads_of(values, left));
             sum[i][1] = _mm256_add_epi32(sum[i][1], quads_of(values, right));
+            asm volatile("" : "+x"(sum[i][0]), "+x"(sum[i][1]));  // row by row: GCC would run out of registers otherwise
         }
     }
+    // Unrolled like the others: with an index that is not constant, the sums would be in memory instead of registers.
+#pragma GCC unroll 4
     for (int i = 0; i < COUNT; i++) {
         __m256 factor = _mm256_set1_ps(input.scale(row + i) * matrix.scale);
+#pragma GCC unroll 2
         for (int half = 0; half < 2; half++) {
             __m256i whole = _mm256_sub_epi32(sum[i][half], _mm256_loadu_si256((const __m256i *)(sums + 8 * half)));
             _mm256_storeu_ps(out + (row + i) * matrix.outputs + 8 * half, _mm256_mul_ps(_mm256_cvtepi32_ps(whole), factor));
