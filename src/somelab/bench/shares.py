@@ -31,7 +31,7 @@ KINDS = {
         "aten::bincount",
     ),
     "transforms": ("_Fused",),
-    "compiled kernels and the loop around them": ("_FrozenExperts", "_Int8Experts"),
+    "compiled kernels and the loop around them": ("_FrozenExperts", "_Int8Experts", "Int8Rows"),
 }
 NEEDED = ("matrix products", "attention", "transforms", "compiled kernels and the loop around them")
 """Kinds that a step cannot do without."""
