@@ -34,7 +34,8 @@ def measure(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
 def test_the_report_has_every_part_and_its_bars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [measure(name, tmp_path, capsys) for name in ("scaling", "memory")]
     page = tmp_path / "RESULTS.md"
-    assert main(["bench", "all", "--join", *files, "--out", str(page), "--json"]) == 0
+    flags = [word for file in files for word in ("--join", file)]
+    assert main(["bench", "all", *flags, "--out", str(page), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [part["bench"] for part in found["benches"]] == ["scaling", "memory"]
     loads = [json.loads(Path(file).read_text())["load"]["seconds"] for file in files]
@@ -50,7 +51,10 @@ def test_what_cannot_be_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str
     file = measure("memory", tmp_path, capsys)
     (tmp_path / "other.json").write_text("[1]")
     for argv, words in (
-        (["all", "--join", file, file], "join = 'memory': was measured twice; give one file for each"),
+        (
+            ["all", "--join", file, "--join", file],
+            "join = 'memory': was measured twice; give one file for each",
+        ),
         (["all", "--join", str(tmp_path / "other.json")], "is not the result of a benchmark; give what"),
         (["all", "--join", str(tmp_path / "none.json")], "is not the result of a benchmark; give what"),
         (["memory", "--join", file], "join = 1: memory is one benchmark; write all"),
