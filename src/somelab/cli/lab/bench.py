@@ -52,8 +52,8 @@ class Arguments:
     family: Literal["all", "dense", "int8", "hadamard"] = "all"
     """Experts for `scaling`; int8: a dense pool in that type."""
     join: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE.json")] = ()
-    """Measure nothing: join what `--json` printed for single benchmarks into a report of all (`--out`); may be
-    given several times."""
+    """Measure nothing: join what `--json` printed for single benchmarks into a report of all (`--out`); may
+    be given several times."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE.md", help_behavior_hint="")] = None
     """Write a report there, too."""
 
