@@ -17,7 +17,7 @@ import torch
 from somelab.bench.child import measure as measure_in_child
 from somelab.bench.results import Result, Row
 from somelab.bench.settings import Settings, Shape
-from somelab.bench.suites import generation, gravity, memory, scaling, step
+from somelab.bench.suites import generation, gravity, memory, scaling, small_steps, step
 from somelab.bench.suites.documents import LENGTHS, SHARES, batch_from, made_up
 from somelab.config import ExpertsConfig, GravityConfig, RouterConfig, override, preset
 from somelab.core.layer import SomeLayer
@@ -76,9 +76,12 @@ def test_gravity_s_contenders_see_the_same_choices() -> None:
 
 def test_step_runs_with_everyone_in_the_same_shell() -> None:
     result = step.run(QUICK)
-    assert contenders(result) == [step.OUR_STEP, step.NOTEBOOK, step.DENSE, step.PADDED]
-    assert set(result.ratios) == {"notebook", "dense_trained", "packed_over_padded"}
+    own = [[name, small_steps.EQUAL, small_steps.NONE] for name in small_steps.PRESETS]
+    assert contenders(result) == [step.OUR_STEP, step.NOTEBOOK, step.DENSE, step.PADDED, *own[0], *own[1]]
+    ratios = {"notebook", "dense_trained", "packed_over_padded", "some_dense_equal", "demo_dense_equal"}
+    assert set(result.ratios) == ratios
     assert all(row.median and row.ratio for row in result.rows)
+    assert all(0 < (result.figures[f"{name}_rest"] or 0) < 1 for name in small_steps.PRESETS)
 
 
 def test_step_ratios_by_hand() -> None:
@@ -93,7 +96,9 @@ def test_step_ratios_by_hand() -> None:
 
 def test_generate_runs_for_one_row_and_for_eight() -> None:
     result = generation.run(QUICK)
-    assert [row.case for row in result.rows] == ["batch 1", "batch 1", "batch 8", "batch 8"]
+    cases = ["batch 1", "batch 8", "batch 1, int8"]
+    assert [row.case for row in result.rows] == [case for case in cases for _ in range(2)]
+    assert set(result.ratios) == {"rerun_batch_1", "rerun_batch_8", "int8_rerun_batch_1"}
     for number, case in ((1, 0), (8, 2)):
         cached, again = result.rows[case].median, result.rows[case + 1].median
         assert cached
@@ -120,23 +125,28 @@ def test_every_stride_of_passes_stands_for_its_neighbours() -> None:
     assert abs(np.mean(lengths) - np.mean(every)) <= 0.5
 
 
-def test_scaling_runs_and_divides_the_last_by_the_first() -> None:
-    result = scaling.run(QUICK)
+@pytest.mark.parametrize(("family", "prefix"), [("dense", ""), ("int8", "int8_")])
+def test_scaling_runs_and_divides_the_last_by_the_first(family: str, prefix: str) -> None:
+    result = scaling.run(Settings(quick=True, dtype="fp32", repetitions=1, family=family))
     assert contenders(result) == ["8 experts", "16 experts"]
     first, last = (row.median for row in result.rows)
     assert first
     assert last
-    assert result.ratios == {"largest_over_smallest": last / first}
+    assert result.ratios == {f"{prefix}largest_over_smallest": last / first}
 
 
-def test_scaling_of_hadamard_experts_goes_to_a_million_without_the_search() -> None:
+def test_scaling_of_hadamard_experts_has_layers_with_product_keys_and_experts_alone() -> None:
     result = scaling.run(Settings(quick=True, dtype="fp32", repetitions=1, family="hadamard"))
-    assert [row.case for row in result.rows] == [scaling.CASE] * 2 + [scaling.GIVEN_CASE] * 2
-    assert contenders(result) == ["8 experts", "16 experts", "8 experts", "5000 experts"]
-    first, last = (row.median for row in result.rows[2:])
+    layers = ["8 experts", "16 experts", "40,000 experts"]
+    assert contenders(result) == [*layers, *layers]
+    assert [row.case for row in result.rows[3:]] == [scaling.GIVEN_CASE] * 3
+    first, _, last = (row.median for row in result.rows[:3])
     assert first
     assert last
-    assert result.ratios["experts_5000_over_8"] == pytest.approx(last / first)
+    assert result.ratios["hadamard_40000_over_8"] == pytest.approx(last / first)
+    assert set(result.ratios) == {
+        f"{what}_{number}_over_8" for what in ("hadamard", "experts") for number in (16, 40_000)
+    }
 
 
 def test_many_experts_are_drawn_without_a_number_per_token_and_expert() -> None:

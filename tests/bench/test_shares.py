@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from somelab.bench.shares import OTHER, sentence, shares, shares_of
+from somelab.bench.shares import OTHER, rest, sentence, shares, shares_of
 
 
 def test_shares_by_hand() -> None:
@@ -21,6 +21,19 @@ def test_shares_by_hand() -> None:
     assert found == pytest.approx({"matrix products": 0.8, "gelu": 0.15, OTHER: 0.05})
     assert list(found) == ["matrix products", "gelu", OTHER]
     assert sentence("ours", found) == f"Profile of ours: matrix products 80%, gelu 15%, {OTHER} 5%."
+
+
+def test_the_rest_is_what_a_step_could_do_without() -> None:
+    found = shares_of(
+        [
+            ("aten::mm", 50.0),
+            ("_FusedBackward", 10.0),
+            ("Int8RowsBackward", 10.0),
+            ("aten::gelu", 10.0),
+            ("aten::copy_", 20.0),
+        ]
+    )
+    assert rest(found) == pytest.approx(0.3)
 
 
 def test_nothing_was_seen() -> None:

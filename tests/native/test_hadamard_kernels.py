@@ -166,7 +166,8 @@ def test_a_layer_uses_it_and_credit_is_the_same() -> None:
 
 @pytest.mark.usefixtures("native_kernels")
 def test_a_compiled_model_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without torch's own compiler behind it: what matters is what is traced."""
+    """Without torch's own compiler behind it: what matters is what is traced. Queries are scaled by torch's
+    functions then, which round differently."""
     for table in (HADAMARD, ENGINES):
         for name, compute in table.items():
             monkeypatch.setitem(table, name, compute)  # pyright: ignore[reportArgumentType]
@@ -175,7 +176,7 @@ def test_a_compiled_model_uses_it(monkeypatch: pytest.MonkeyPatch) -> None:
     x_TD = torch.randn(20, 48, generator=torch.Generator().manual_seed(0))
     wanted = layer(x_TD)
     keep_loops_uncompiled_()
-    assert torch.equal(torch.compile(layer, backend="eager")(x_TD), wanted)
+    torch.testing.assert_close(torch.compile(layer, backend="eager")(x_TD), wanted, rtol=1e-4, atol=1e-5)
     torch.compiler.reset()
 
 

@@ -15,7 +15,7 @@ from somelab.cli.main import main
 from somelab.errors import SomelabError
 from somelab.training.machine import process
 from somelab.training.machine.allocator import _is_glibc, is_decided
-from somelab.training.machine.waiting import DECIDING, wait_passively_
+from somelab.training.machine.waiting import DECIDING, wait_shortly_
 
 ROUNDS, BLOCK = 8, 64 << 20
 PAGES = BLOCK // 4096
@@ -127,11 +127,10 @@ WAITS = "from somelab.cli.main import main; main(['presets']); import torch; tor
 
 
 @pytest.mark.parametrize(
-    ("variables", "passive"),
-    [({}, True), ({"OMP_WAIT_POLICY": "ACTIVE"}, False), ({"GOMP_SPINCOUNT": "5"}, False)],
+    ("variables", "rounds"), [({}, 1000), ({"OMP_WAIT_POLICY": "PASSIVE"}, 0), ({"GOMP_SPINCOUNT": "5"}, 5)]
 )
-def test_the_command_lets_threads_wait_asleep_unless_the_user_has_decided(
-    variables: dict[str, str], passive: bool
+def test_the_command_lets_threads_wait_shortly_unless_the_user_has_decided(
+    variables: dict[str, str], rounds: int
 ) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in DECIDING}
     done = subprocess.run(
@@ -144,11 +143,11 @@ def test_the_command_lets_threads_wait_asleep_unless_the_user_has_decided(
     if "GOMP_SPINCOUNT" not in done.stderr:
         pytest.skip("this OpenMP runtime is not that of GNU")
     # What the runtime itself has read, when torch was imported.
-    assert ("GOMP_SPINCOUNT = '0'" in done.stderr) is passive
+    assert f"GOMP_SPINCOUNT = '{rounds}'" in done.stderr
 
 
 def test_a_process_that_has_torch_is_left_alone() -> None:
     assert "torch" in sys.modules
     environment: dict[str, str] = {}
-    assert not wait_passively_(environment)
+    assert not wait_shortly_(environment)
     assert environment == {}

@@ -66,6 +66,19 @@ BARS = (
         1 / 1.05,
     ),
     Bar("step", "notebook", "training step, tokens/s, against the published notebooks", 4, 7),
+    Bar(
+        "step",
+        "some_dense_equal",
+        "step of `some` against a dense block of the same trained size",
+        1 / 1.2,
+        1 / 1.05,
+    ),
+    Bar(
+        "step", "some_rest", "`some`: neither product, transform nor attention", 0.15, 0.1, "%", at_most=True
+    ),
+    Bar(
+        "step", "demo_rest", "`demo`: neither product, transform nor attention", 0.15, 0.1, "%", at_most=True
+    ),
     Bar("step", "packed_over_padded", "tokens/s without padding, packed against padded to 768", 3, 3.5),
     Bar(
         "scaling",
@@ -75,6 +88,16 @@ BARS = (
         1.1,
         at_most=True,
     ),
+    Bar("scaling", "int8_largest_over_smallest", "the same, pool in int8", 1.3, 1.15, at_most=True),
+    Bar(
+        "scaling",
+        "hadamard_65536_over_64",
+        "Hadamard layer with product keys, E = 64 -> 65,536",
+        1.3,
+        1.1,
+        at_most=True,
+    ),
+    Bar("scaling", "hadamard_1000000_over_64", "the same, E = 64 -> 1,000,000", 1.6, 1.25, at_most=True),
     Bar("gravity", "share_a1", "gravity's share of a step, a1", 0.02, 0.005, "%", at_most=True),
     Bar("gravity", "share_b3", "gravity's share of a step, b3", 0.02, 0.005, "%", at_most=True),
     Bar(
@@ -84,6 +107,7 @@ BARS = (
         20,
         60,
     ),
+    Bar("generate", "int8_rerun_batch_1", "the same, pool in int8", 40, 80),
     Bar("memory", "peak_bytes", "peak memory of a step (batch 32 x 768)", 6e9, 4e9, "GB", at_most=True),
     Bar(
         "memory",

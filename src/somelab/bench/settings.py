@@ -59,8 +59,8 @@ class Settings:
     quick: bool = False
     big: bool = False
     data: str | None = None
-    family: str = "dense"
-    """Of the experts that `scaling` measures."""
+    family: str = "all"
+    """Of the experts that `scaling` measures: dense, int8, hadamard, all."""
     announce: Callable[[str], None] = lambda doing: None
     """Called with what is being measured."""
 

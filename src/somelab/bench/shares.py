@@ -30,8 +30,11 @@ KINDS = {
         "aten::topk",
         "aten::bincount",
     ),
-    "compiled kernels and the loop around them": ("_FrozenExperts", "_Int8Experts", "_Fused"),
+    "transforms": ("_Fused",),
+    "compiled kernels and the loop around them": ("_FrozenExperts", "_Int8Experts", "Int8Rows"),
 }
+NEEDED = ("matrix products", "attention", "transforms", "compiled kernels and the loop around them")
+"""Kinds that a step cannot do without."""
 OTHER = "other passes over memory"
 LEAST_SHARE = 0.01
 
@@ -59,6 +62,11 @@ def shares_of(events: Iterable[tuple[str, float]]) -> dict[str, float]:
     for kind in small:
         times[OTHER] += times.pop(kind)
     return {kind: times[kind] / total for kind in sorted(times, key=times.__getitem__, reverse=True)}
+
+
+def rest(found: dict[str, float]) -> float:
+    """The share of everything that is not needed."""
+    return 1 - sum(found.get(kind, 0.0) for kind in NEEDED)
 
 
 def kind_of(name: str) -> str:

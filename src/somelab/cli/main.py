@@ -190,9 +190,9 @@ def _dispatch(argv: list[str]) -> int:
     if name not in VERBS:
         raise SomelabError(f"{name!r} is not a verb; {nearest(name, VERBS)}")
     from somelab.cli.arguments import parse_arguments
-    from somelab.training.machine.waiting import wait_passively_
+    from somelab.training.machine.waiting import wait_shortly_
 
-    wait_passively_(os.environ)  # before a verb imports torch
+    wait_shortly_(os.environ)  # before a verb imports torch
     module = import_module(VERBS[name].module)
     arguments = parse_arguments(module.Arguments, rest, name)
     return 0 if arguments is None else module.run(arguments) or 0

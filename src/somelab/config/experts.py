@@ -49,7 +49,7 @@ class ExpertsConfig(Group):
     engine: Engine = "auto"
     """The dispatch engine that computes the experts. auto: the fastest on this machine. frozen and native
     (frozen with compiled kernels): only where no expert is trained. int8: integer products, with storage int8
-    alone; tokens and gradients are rounded to 8 bits per row on the way."""
+    alone; tokens and gradients are rounded to 7 or 8 bits per row on the way."""
 
     @model_validator(mode="after")
     def _enough_experts(self) -> ExpertsConfig:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from somelab.core.experts import build_experts
 from somelab.core.gravity import Rule, by_depth
@@ -21,6 +20,7 @@ from somelab.core.gravity.credit import merits
 from somelab.core.keystore import GravityReport, KeyStore
 from somelab.core.product import ProductKeyStore, ProductStatistics
 from somelab.core.router import Router, Routing, detached
+from somelab.core.rows import rms_rows
 from somelab.core.seeded import seeded_linear
 from somelab.core.seeding import generator
 from somelab.core.statistics import RoutingStatistics, all_reduce_
@@ -150,27 +150,22 @@ class SomeLayer(nn.Module):
         routing = self.router(x_TD, *store.addresses(), counted_T=counted_T, previous_TD=previous_query)
         input_TD = self._expert_input(x_TD, routing)
         collecting = self._collecting()
-        credits_ = collecting and self.statistics.wants_credit
-        outputs_TKO = (
-            self.experts.empty_outputs(input_TD, routing.indices_TK)
-            if credits_ and self.keeps_outputs and self.experts.retains_outputs
-            else None
-        )
-        mixture_TD = (
-            self.experts(input_TD, routing.indices_TK, routing.gates_TK, outputs_TKO) * self.output_gain
-        )
-        if self.mixer is not None:
-            mixture_TD = self.mixer(mixture_TD)
+        index_T = None if token_index is None else token_index.reshape(-1)
+        gates_TK, outputs_TKO = routing.gates_TK, None
+        if collecting and self.statistics.wants_credit:
+            passed = Passed(input_TD.detach(), None, detached(routing), store.step, counted_T, index_T)
+            if self.credit_from_backward and gates_TK.requires_grad:
+                gates_TK = gates_TK.view_as(gates_TK)  # its gradient comes from the experts alone
+                gates_TK.register_hook(partial(self._credit_gates_, passed))
+            else:
+                outputs_TKO = self._memory_for_outputs(input_TD, routing.indices_TK)
+                self._passed = passed._replace(outputs_TKO=outputs_TKO)
+        mixture_TD = self._mixed(input_TD, routing.indices_TK, gates_TK, outputs_TKO)
         if collecting:
-            index_T = None if token_index is None else token_index.reshape(-1)
             self.statistics.add_(routing, step=store.step, counted_T=counted_T, token_index_T=index_T)
-            if credits_:
-                passed = Passed(
-                    input_TD.detach(), outputs_TKO, detached(routing), store.step, counted_T, index_T
-                )
-                if not self.credit_from_backward:
-                    self._passed = passed
-                elif mixture_TD.requires_grad:
+            if self.credit_from_backward and self._passed is not None:
+                passed, self._passed = self._passed, None
+                if mixture_TD.requires_grad:
                     mixture_TD.register_hook(partial(self._credit_gradient_, passed))
             self._warn_if_undriven()
         mixture = mixture_TD.view_as(x)
@@ -182,12 +177,29 @@ class SomeLayer(nn.Module):
             else mixture
         )
 
+    def _memory_for_outputs(self, input_TD: Tensor, indices_TK: Tensor) -> Tensor | None:
+        """Memory for per-expert outputs, if they are retained."""
+        retains = self.keeps_outputs and self.experts.retains_outputs
+        return self.experts.empty_outputs(input_TD, indices_TK) if retains else None
+
+    def _mixed(
+        self, input_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor, outputs_TKO: Tensor | None
+    ) -> Tensor:
+        """The gated outputs of the experts, scaled and mixed."""
+        mixture_TD = self._scaled(self.experts(input_TD, indices_TK, gates_TK, outputs_TKO))
+        return mixture_TD if self.mixer is None else self.mixer(mixture_TD)
+
+    def _scaled(self, mixture_TD: Tensor) -> Tensor:
+        """Times the output gain; a fixed gain of 1 costs no pass over memory."""
+        gain = self.output_gain
+        return mixture_TD if isinstance(gain, float) and gain == 1.0 else mixture_TD * gain
+
     def _expert_input(self, x_TD: Tensor, routing: Routing) -> Tensor:
         """The input of the experts: the token's state, or its query scaled to the rms of a normalised
         token."""
         if not self.reads_query:
             return x_TD
-        return F.rms_norm(routing.raw_queries_TD, routing.raw_queries_TD.shape[-1:]).to(x_TD.dtype)
+        return rms_rows(routing.raw_queries_TD).to(x_TD.dtype)
 
     def _collecting(self) -> bool:
         if not self.collects or not (self.training or self.collects_in_eval) or not self.keystore.is_due:
@@ -206,6 +218,13 @@ class SomeLayer(nn.Module):
         """Whether a training step has to pass its error to `credit_`."""
         return self.statistics.wants_credit and not self.credit_from_backward
 
+    @torch.no_grad()
+    def _credit_gates_(self, passed: Passed, gradient_TK: Tensor) -> None:
+        """Called by backward with the gradient of the gates, <expert_k(x), gradient of the mixture>: minus
+        that is how far each expert's output points along the error. No outputs are needed, nor computed
+        again."""
+        self._take_credit_(passed, merits(-gradient_TK.float(), passed.routing.gates_TK))
+
     def _credit_gradient_(self, passed: Passed, gradient_TD: Tensor) -> None:
         """Called by backward with the gradient of the layer's output; the error is its negative."""
         self._add_credit_(passed, -gradient_TD)
@@ -222,11 +241,16 @@ class SomeLayer(nn.Module):
 
     @torch.no_grad()
     def _add_credit_(self, passed: Passed, error: Tensor) -> None:
-        input_TD, outputs_TKO, routing, step, counted_T, token_index_T = passed
+        self._take_credit_(passed, self.merits(error, passed.input_TD, passed.routing, passed.outputs_TKO))
+
+    def _take_credit_(self, passed: Passed, merit_TK: Tensor) -> None:
         self._credited = True
-        merit_TK = self.merits(error, input_TD, routing, outputs_TKO)
         self.statistics.add_credit_(
-            routing, merit_TK, step=step, counted_T=counted_T, token_index_T=token_index_T
+            passed.routing,
+            merit_TK,
+            step=passed.step,
+            counted_T=passed.counted_T,
+            token_index_T=passed.token_index_T,
         )
 
     @torch.no_grad()
@@ -236,7 +260,7 @@ class SomeLayer(nn.Module):
         """[T, K] what each expert contributed beyond the mean of the token's experts, by a = <M expert(x),
         error>, M the mixer. `input_TD`: the input of the experts; `outputs_TKO`: per-expert outputs, if
         retained."""
-        wanted_TD = error.reshape(-1, error.shape[-1]).to(input_TD.dtype) * self.output_gain
+        wanted_TD = self._scaled(error.reshape(-1, error.shape[-1]).to(input_TD.dtype))
         if self.mixer is not None:
             wanted_TD = wanted_TD @ self.mixer.weight.to(input_TD.dtype)
         alignment_TK = (

@@ -16,7 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from somelab.core.measures import gate_entropy
-from somelab.core.search import SubKeys, halves_of, search
+from somelab.core.rows import unit_rows
+from somelab.core.search import SubKeys, search
 from somelab.core.seeded import seeded_linear, start_normal_
 from somelab.core.seeding import generator
 
@@ -133,12 +134,11 @@ class Router(nn.Module):
         product, cosine = isinstance(keys, SubKeys), self.config.scoring == "cosine"
         with torch.autocast(raw_TD.device.type, enabled=False):
             query_TD = uncentred_TD.float() if self.config.gradient else uncentred_TD.detach().float()
-            if self.config.centre_queries:
-                query_TD = query_TD - query_mean_D
-            if cosine and product:
-                query_TD = torch.cat([F.normalize(half_TH, dim=1) for half_TH in halves_of(query_TD)], dim=1)
-            elif cosine:
-                query_TD = F.normalize(query_TD, dim=1)
+            centre_D = query_mean_D if self.config.centre_queries else None
+            if cosine:
+                query_TD = unit_rows(query_TD, centre_D, parts=2 if product else 1)
+            elif centre_D is not None:
+                query_TD = query_TD - centre_D
             balances = self.training and bool(self.config.balance_loss)
             found = search(query_TD, keys, load_bias, self.num_active, tables=balances)
             scale = 0.5 if cosine and product else 1.0

@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from somelab.core.rows import best_of_rows
+
 WHOLE_UP_TO = 16384
 """Experts up to which a flat search makes the table of T x E scores; above, it goes through the keys in
 blocks."""
@@ -48,14 +50,20 @@ def search(
         return _product(query_TD, keys, bias, num_active, tables=tables)
     if len(keys) > WHOLE_UP_TO:
         return _in_blocks(query_TD, keys, bias, num_active)
-    scores_TE = query_TD @ keys.T
-    indices_TK = (scores_TE.detach() + bias).topk(num_active, dim=1).indices
-    return Found(indices_TK, scores_TE.gather(1, indices_TK), ((scores_TE, indices_TK),))
+    if tables or keys.requires_grad:
+        scores_TE = query_TD @ keys.T
+        _, indices_TK = best_of_rows(scores_TE, bias, num_active)
+        return Found(indices_TK, scores_TE.gather(1, indices_TK), ((scores_TE, indices_TK),))
+    with torch.no_grad():
+        scores_TE = query_TD @ keys.T
+    _, indices_TK = best_of_rows(scores_TE, bias, num_active)
+    return Found(indices_TK, _SelectedScores.apply(query_TD, keys, scores_TE, indices_TK), ())
 
 
 def halves_of(vectors: Tensor) -> tuple[Tensor, Tensor]:
     """The two halves of queries (or means of queries), along the last dimension."""
-    first, second = vectors.tensor_split(2, dim=-1)
+    # Not two slices: the gradient of each would be a whole tensor, mostly zeros.
+    first, second = vectors.unflatten(-1, (2, -1)).unbind(-2)
     return first, second
 
 
@@ -68,15 +76,14 @@ def _product(query_TD: Tensor, keys: SubKeys, bias_2S: Tensor, num_active: int, 
         with torch.no_grad():
             scores = [half_TH @ keys_SH.T for half_TH, keys_SH in zip(halves, keys, strict=True)]
     with torch.no_grad():
-        best = [
-            (score_TS.detach() + bias_S).topk(min(num_active, num_sub_keys), dim=1)
+        (first_TK, row_TK), (second_TK, column_TK) = (
+            best_of_rows(score_TS, bias_S, min(num_active, num_sub_keys))
             for score_TS, bias_S in zip(scores, biases, strict=True)
-        ]
-        sum_TKK = best[0].values[:, :, None] + best[1].values[:, None, :]
-        place_TK = sum_TKK.flatten(1).topk(num_active, dim=1).indices
+        )
+        sum_TKK = first_TK[:, :, None] + second_TK[:, None, :]
+        _, place_TK = best_of_rows(sum_TKK.flatten(1), None, num_active)
         width = sum_TKK.shape[2]
-        row_TK = best[0].indices.gather(1, place_TK // width)
-        column_TK = best[1].indices.gather(1, place_TK % width)
+        row_TK, column_TK = row_TK.gather(1, place_TK // width), column_TK.gather(1, place_TK % width)
     chosen = [
         score_TS.gather(1, sub_TK) if tables else _SelectedScores.apply(half_TH, keys_SH, score_TS, sub_TK)
         for score_TS, half_TH, keys_SH, sub_TK in zip(scores, halves, keys, (row_TK, column_TK), strict=True)
@@ -92,11 +99,13 @@ def _in_blocks(query_TD: Tensor, keys_ED: Tensor, bias_E: Tensor, num_active: in
         values, found, plain = [], [], []
         for first in range(0, len(keys_ED), size):
             score_TB = query_TD @ keys_ED[first : first + size].T
-            best = (score_TB + bias_E[first : first + size]).topk(min(num_active, score_TB.shape[1]), dim=1)
-            values.append(best.values)
-            found.append(best.indices + first)
-            plain.append(score_TB.gather(1, best.indices))
-        place_TK = torch.cat(values, dim=1).topk(num_active, dim=1).indices
+            best_TK, at_TK = best_of_rows(
+                score_TB, bias_E[first : first + size], min(num_active, score_TB.shape[1])
+            )
+            values.append(best_TK)
+            found.append(at_TK + first)
+            plain.append(score_TB.gather(1, at_TK))
+        _, place_TK = best_of_rows(torch.cat(values, dim=1), None, num_active)
         indices_TK = torch.cat(found, dim=1).gather(1, place_TK)
         score_TK = torch.cat(plain, dim=1).gather(1, place_TK)
     each_TK = torch.arange(num_active, device=place_TK.device).expand_as(indices_TK)

@@ -20,6 +20,7 @@ from somelab.core.fp32 import device_only
 from somelab.core.gravity import ORDER, Rule, Setup, parts_read
 from somelab.core.measures import gate_entropy
 from somelab.core.pairs import DENSE_UP_TO, PairCounts
+from somelab.core.rows import add_weighted_
 from somelab.core.seeding import token_draws
 
 if TYPE_CHECKING:
@@ -176,10 +177,7 @@ class RoutingStatistics(nn.Module):
         weight_T = self._weights(routing, step, counted_T, token_index_T)
         merit_TK = merit_TK if weight_T is None else merit_TK * weight_T[:, None]
         queries_TD = routing.queries_TD.detach()
-        weighted_TD = torch.empty_like(queries_TD)  # once for all slots: fresh memory costs page faults
-        for slot in range(merit_TK.shape[1]):
-            torch.mul(queries_TD, merit_TK[:, slot, None], out=weighted_TD)
-            self.credit_ED.index_add_(0, routing.indices_TK[:, slot], weighted_TD)
+        add_weighted_(self.credit_ED, routing.indices_TK, merit_TK, queries_TD)
         if self.wants_credit_noise:
             square_TK = merit_TK.square() * queries_TD.square().sum(dim=1, keepdim=True)
             self.credit_noise_E.index_add_(0, routing.indices_TK.reshape(-1), square_TK.reshape(-1))

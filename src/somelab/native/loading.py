@@ -111,7 +111,20 @@ def _agrees(kernels: NativeKernels) -> bool:
         kernels.activate(x.to(dtype), torch.zeros(37), out)
         if not torch.allclose(out.float(), F.gelu(x.to(dtype).float()), rtol=5e-3, atol=1e-5):
             return False
-    return _hadamard_agrees(kernels) and _groups_agree(kernels) and _attention_agrees(kernels)
+    agree = (_hadamard_agrees, _groups_agree, _attention_agrees, _routing_agrees)
+    return all(agrees(kernels) for agrees in agree)
+
+
+def _routing_agrees(kernels: NativeKernels) -> bool:
+    import torch
+    from torch.nn import functional as F
+
+    x_TD = torch.linspace(-3, 3, 200).sin().view(2, 100)
+    unit_TD, _ = kernels.routing.scale_rows(x_TD, None, 1, rms=False)
+    _, places_TK = kernels.routing.best_of_rows(x_TD, torch.zeros(100), 3)
+    return torch.allclose(unit_TD, F.normalize(x_TD, dim=1), rtol=1e-4) and torch.equal(
+        x_TD.gather(1, places_TK), x_TD.topk(3, dim=1).values
+    )
 
 
 def _groups_agree(kernels: NativeKernels) -> bool:

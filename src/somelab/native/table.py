@@ -14,6 +14,8 @@ from somelab.native.attention import NativeAttention
 from somelab.native.calls import INT, NAMES, POINTER, SIZE, addresses, calls_of
 from somelab.native.carved import NativeGroups
 from somelab.native.hadamard import NativeHadamard
+from somelab.native.int8 import NativeInt8
+from somelab.native.routing import NativeRouting
 
 _ARGUMENTS = {
     "gather": [*[POINTER] * 5, SIZE, SIZE, INT],
@@ -35,6 +37,8 @@ class NativeKernels:
         self.hadamard = NativeHadamard(library)
         self.groups = NativeGroups(library)
         self.attention = NativeAttention(library)
+        self.int8 = NativeInt8(library)
+        self.routing = NativeRouting(library)
 
     def supports(self, device_type: str, dtype: torch.dtype) -> bool:
         return device_type == "cpu" and dtype in NAMES

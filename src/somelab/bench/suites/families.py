@@ -9,14 +9,15 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from somelab.bench.settings import Shape
 from somelab.bench.suites.expert_pass import Entrant, Load, Pass, frozen_pass
 from somelab.config import ExpertsConfig
 from somelab.core.dispatch.hadamard import next_power_of_two
 from somelab.core.dispatch.int8 import multiplies_int8
+from somelab.core.dispatch.kernels import registered
 from somelab.core.experts import ExpertFamily, build_experts
+from somelab.core.rows import rms_rows
 from somelab.core.seeded import seeded_linear
 from somelab.core.seeding import generator
 from somelab.model.feedforward import Dense
@@ -76,15 +77,14 @@ class HadamardBlock(nn.Module):
         self.experts = hadamard_experts(shape)
 
     def forward(self, x_TD: Tensor, indices_TK: Tensor, gates_TK: Tensor) -> Tensor:
-        query_TD = F.rms_norm(self.query(x_TD), x_TD.shape[-1:])
-        return self.mixer(self.experts(query_TD, indices_TK, gates_TK))
+        return self.mixer(self.experts(rms_rows(self.query(x_TD)), indices_TK, gates_TK))
 
 
 def notes(shape: Shape) -> list[str]:
     """What the ratios of these contenders mean."""
     return [
         "int8_peak is the time of the same products at the machine's peak for integers / the int8 pool's "
-        f"time: the peak of {'int8' if multiplies_int8() else 'fp32, as this processor multiplies no int8'}.",
+        "time: the peak of int8 or of fp32, whichever is faster.",
         "hadamard_frozen is our fp32 frozen engine's time / the Hadamard experts' time.",
         "hadamard_dense_equal is the time of a dense block of the same trained size / the time of Hadamard "
         "experts between their trained matrices: 0.8 means that ours takes a quarter longer.",
@@ -106,9 +106,13 @@ def _num_trained(module: nn.Module) -> int:
 
 
 def _int8_note() -> str:
-    how = (
-        "int8 products" if multiplies_int8() else "no int8 products here: the integers are multiplied as fp32"
-    )
+    kernels = registered()
+    if multiplies_int8():
+        how = "int8 products by torch"
+    elif kernels is not None and kernels.int8.is_fast:
+        how = "compiled products of 7-bit rows with int8"
+    else:
+        how = "no int8 products here: the integers are multiplied as fp32"
     return f"integers from -127 to 127 and a scale per matrix; {how}"
 
 

@@ -9,6 +9,7 @@ from torch import Tensor
 from somelab.bench.measuring import Contender, Timing, measure
 from somelab.bench.results import OURS, Result, Row, timed_row, with_ratios
 from somelab.bench.settings import Settings
+from somelab.config import override
 from somelab.model.decoder import Decoder
 from somelab.model.generate import generate
 
@@ -18,23 +19,29 @@ NUM_PROMPT, NUM_NEW = 8, 256
 QUICK_NEW = 16
 STRIDES = {1: 16, 8: 64}
 """Of the full forward passes every n-th is timed: their cost grows smoothly with the length."""
-REPETITIONS = 5
-BUDGET = 45.0
+REPETITIONS = {1: 5, 8: 2}
+BUDGET = 30.0
 
 
 def run(settings: Settings) -> Result:
     config = settings.config(DEFAULT)
-    model = Decoder(config).eval()
     num_new = QUICK_NEW if settings.quick else NUM_NEW
     rows, ratios = list[Row](), dict[str, float | str | None]()
-    for num_rows in BATCHES:
-        settings.announce(f"generate: {num_rows} x {num_new} tokens")
+    runs = [("", config, num_rows) for num_rows in BATCHES]
+    if config.model.feed_forward == "some" and config.experts.family == "dense":
+        runs.append(("int8_", override(config, {"experts.storage": "int8"}), 1))
+    model, made_for = None, None
+    for prefix, settled, num_rows in runs:
+        if model is None or made_for is not settled:
+            model, made_for = None, settled  # frees the other one first
+            model = Decoder(settled).eval()
+        settings.announce(f"generate: {num_rows} x {num_new} tokens{', int8' if prefix else ''}")
         stride = 4 if settings.quick else STRIDES[num_rows]
         text_BT = _text(num_rows, NUM_PROMPT + num_new, config.model.vocab_size)
         contenders = _contenders(model, text_BT, num_new, stride, settings)
-        measured = measure(contenders, settings.times(REPETITIONS), BUDGET).timings
+        measured = measure(contenders, settings.times(REPETITIONS[num_rows]), BUDGET).timings
         again = Timing(tuple(seconds * stride for seconds in measured["again"].seconds))
-        case = f"batch {num_rows}"
+        case = f"batch {num_rows}{', int8' if prefix else ''}"
         note = f"every {stride}th of its {num_new} passes is timed, and the sum multiplied by {stride}"
         speed = {
             name: num_rows * num_new / timing.median
@@ -59,7 +66,7 @@ def run(settings: Settings) -> Result:
                 ),
             ]
         )
-        ratios[f"rerun_batch_{num_rows}"] = again.median / measured["cache"].median
+        ratios[f"{prefix}rerun_batch_{num_rows}"] = again.median / measured["cache"].median
     return Result(
         "generate",
         f"Greedy generation of {num_new} tokens",

@@ -1,5 +1,6 @@
 """`somelab bench step`: whole training steps (forward, loss, backward, clip, AdamW, gravity) in the same
-decoder, and the gain of packing documents over padding them."""
+decoder, the gain of packing documents over padding them, and steps of the small presets beside a dense block
+of the same trained size."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from somelab.bench.notebook import check_notebook_can
 from somelab.bench.results import OURS, Result, Row, ratio, rows_of, with_ratios
 from somelab.bench.settings import Settings
 from somelab.bench.shares import sentence, shares
+from somelab.bench.suites import small_steps
 from somelab.bench.suites.documents import batch_from, documents
 from somelab.bench.suites.training import Stepper, dense_decoder, notebook_decoder
 from somelab.config import Config
@@ -23,7 +25,7 @@ OUR_STEP, NOTEBOOK, DENSE, PADDED = (
     "ours, padded",
 )
 REPETITIONS = 5
-BUDGET = 120.0
+BUDGET = 60.0
 
 
 def run(settings: Settings) -> Result:
@@ -40,9 +42,10 @@ def run(settings: Settings) -> Result:
     }
     settings.announce(f"step: {settings.name(DEFAULT)}, {num_rows} x {config.model.seq_len} tokens")
     contenders = [_contender(name, stepper, packed) for name, stepper in steppers.items()]
-    contenders.append(_contender(PADDED, steppers[OUR_STEP], padded))
+    warm = Contender(PADDED, lambda: steppers[OUR_STEP].step_([padded]), steppers[OUR_STEP].rewind_, _nothing)
+    contenders.append(warm)
     measured = measure(contenders, settings.times(REPETITIONS), BUDGET)
-    profiles = [sentence(contender.name, shares(contender.run)) for contender in contenders]
+    profiles = [sentence(contender.name, shares(contender.run)) for contender in contenders[:1]]
     speeds = {
         name: _speeds(padded if name == PADDED else packed, timing.median)
         for name, timing in measured.timings.items()
@@ -54,14 +57,16 @@ def run(settings: Settings) -> Result:
         PADDED: f"one document a sequence, padded to {config.model.seq_len}",
     }
     rows = with_ratios(rows_of(f"a step of {settings.name(DEFAULT)}", measured, kinds, notes, speeds))
+    own = [small_steps.run(name, settings) for name in small_steps.PRESETS]
     return Result(
         "step",
         "A training step",
         settings.record(
             preset=settings.name(DEFAULT), rows=num_rows, seq_len=config.model.seq_len, text=text_name
         ),
-        rows,
-        ratios_of(rows),
+        [*rows, *(row for part in own for row in part.rows)],
+        {**ratios_of(rows), **{name: value for part in own for name, value in part.ratios.items()}},
+        {name: value for part in own for name, value in part.figures.items()},
         notes=[
             (
                 f"One micro-batch of {num_rows} x {config.model.seq_len} tokens a step, as the trainer takes "
@@ -72,6 +77,8 @@ def run(settings: Settings) -> Result:
                 "times of the same batch."
             ),
             *profiles,
+            *small_steps.NOTES,
+            *(note for part in own for note in part.notes),
         ],
     )
 
@@ -85,6 +92,10 @@ def ratios_of(rows: list[Row]) -> dict[str, float | str | None]:
         "dense_trained": named[DENSE].ratio,
         "packed_over_padded": ratio(meaning[OUR_STEP], meaning[PADDED]),
     }
+
+
+def _nothing() -> None:
+    """The same model has been warmed up with the packed batch."""
 
 
 def _contender(name: str, stepper: Stepper, batch: Batch) -> Contender:

@@ -23,7 +23,7 @@ TESTED = {
     "tokenizers": "0.23.3",
     "tyro": "1.0.16",
 }
-FEATURES = ("avx2", "avx512f", "avx512_bf16", "amx_bf16")
+FEATURES = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16")
 REQUIREMENT = re.compile(r"([A-Za-z0-9_.-]+)(?:\[[^]]*\])?\s*(?:>=\s*([0-9.]+))?")
 VERSION = re.compile(r"^Version: *(\S+)", re.MULTILINE)
 MATMUL = 256

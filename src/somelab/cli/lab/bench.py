@@ -49,8 +49,11 @@ class Arguments:
     data: str | None = None
     """Text for `step` and `memory`: a file, a folder or a dataset. Without it: made-up documents of
     TinyStories' lengths."""
-    family: Literal["dense", "hadamard"] = "dense"
-    """Family of the experts for `scaling`."""
+    family: Literal["all", "dense", "int8", "hadamard"] = "all"
+    """Experts for `scaling`; int8: a dense pool in that type."""
+    join: Annotated[tuple[Path, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="FILE.json")] = ()
+    """Measure nothing: join what `--json` printed for single benchmarks into a report of all (`--out`); may
+    be given several times."""
     out: Annotated[Path | None, tyro.conf.arg(metavar="FILE.md", help_behavior_hint="")] = None
     """Write a report there, too."""
 
@@ -59,7 +62,7 @@ class Arguments:
         given = {
             name: value
             for name, value in vars(self).items()
-            if name != "what" and value not in (None, False, "auto", "dense")
+            if name != "what" and value not in (None, False, "auto", "all", ())
         }
         flags = [f"--{name}" if value is True else f"--{name} {value}" for name, value in given.items()]
         return " ".join(["somelab bench", self.what, *flags])
@@ -72,13 +75,14 @@ def run(arguments: Arguments) -> None:
             "the benchmarks are not in the installed package; run `somelab bench` in a checkout of somelab"
         )
     from somelab.bench import suite
-    from somelab.bench.bars import judge
-    from somelab.bench.report import markdown
+    from somelab.bench.joining import joined
     from somelab.bench.settings import Settings
     from somelab.bench.surroundings import Watch
-    from somelab.cli.terminal import print_json
     from somelab.training.machine.process import prepare_process
 
+    if arguments.join:
+        _show(arguments, *joined(arguments.join))
+        return
     prepare_process()
     settings = Settings(
         arguments.preset,
@@ -96,9 +100,19 @@ def run(arguments: Arguments) -> None:
     record: dict[str, Any] = {
         **_about(arguments),
         "dtype": settings.compute_name,
+        "comparable": not arguments.quick and arguments.preset in JUDGED_PRESETS,
         "load": watch.stop(),
-        "bars": judge(results, applies=not arguments.quick and arguments.preset in JUDGED_PRESETS),
     }
+    _show(arguments, record, results)
+
+
+def _show(arguments: Arguments, record: dict[str, Any], results: list[Result]) -> None:
+    """Compare with the bars, write the report, print."""
+    from somelab.bench.bars import judge
+    from somelab.bench.report import markdown
+    from somelab.cli.terminal import print_json
+
+    record["bars"] = judge(results, applies=record["comparable"])
     if arguments.out is not None:
         arguments.out.write_text(markdown(record, results), encoding="utf-8")
     if arguments.json:
@@ -118,9 +132,11 @@ def _check(arguments: Arguments) -> None:
         raise ConfigError(
             "big", True, f"{arguments.what} has no larger form", "leave it out, or measure memory"
         )
-    if arguments.family != "dense" and arguments.what not in ("scaling", "all"):
+    if arguments.family != "all" and arguments.what not in ("scaling", "all"):
         problem = f"{arguments.what} measures every family"
         raise ConfigError("family", arguments.family, problem, "leave it out, or measure scaling")
+    if arguments.join and arguments.what != "all":
+        raise ConfigError("join", len(arguments.join), f"{arguments.what} is one benchmark", "write all")
     if arguments.out is not None and not arguments.out.parent.is_dir():
         raise ConfigError(
             "out", str(arguments.out), "its folder does not exist", f"make {arguments.out.parent} first"

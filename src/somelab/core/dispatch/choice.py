@@ -9,6 +9,7 @@ from torch import Tensor
 
 from somelab.core.dispatch.grouped_mm import fits_grouped_mm
 from somelab.core.dispatch.int8 import multiplies_int8
+from somelab.core.dispatch.int8_rows import kernels_for_int8
 from somelab.core.dispatch.kernels import registered
 from somelab.core.dispatch.weights import ExpertWeights, can_be_frozen, compute_dtype
 
@@ -48,5 +49,7 @@ def choose_for(x_TD: Tensor, weights: ExpertWeights) -> str:
         frozen=can_be_frozen(weights),
         native_available=kernels is not None and kernels.supports(device.type, dtype),
         widths_fit=fits_grouped_mm(weights),
-        int8=weights.down_scale_E is not None and device.type == "cpu" and multiplies_int8(),
+        int8=weights.down_scale_E is not None
+        and device.type == "cpu"
+        and (multiplies_int8() or kernels_for_int8(x_TD, dtype, weights) is not None),
     )

@@ -3,7 +3,8 @@ and gradients are rounded to 8 bits, with a scale per row, just before their pro
 
 The weights lose nothing: the integers are the pool. The oracle computes the same integers in fp32; what
 differs is the rounding of rows, half a step of 1/127 of a row's largest value. Without VNNI or AMX, torch
-multiplies int8 far slower than fp32: `auto` then takes another engine, which multiplies the integers as fp32.
+multiplies int8 far slower than fp32: compiled kernels do it then, with rows of 7 bits (`int8_rows`); without
+those, `auto` takes another engine, which multiplies the integers as fp32.
 Shape letters: T tokens, D model width, F hidden width, O width of an output, E experts, K experts per token,
 P token-expert pairs, N rows of one block, V and W any width."""
 
@@ -18,6 +19,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from somelab.core.dispatch.blocks import Block, SortedPairs, cut, sort_by_expert
+from somelab.core.dispatch.int8_rows import Int8Rows, kernels_for_int8
 from somelab.core.dispatch.weights import ExpertWeights, can_be_frozen, compute_dtype
 from somelab.errors import ConfigError
 
@@ -48,7 +50,10 @@ def dispatch_int8(
         )
     dtype = compute_dtype(x_TD)
     keeps = torch.is_grad_enabled() and (x_TD.requires_grad or gates_TK.requires_grad)
+    kernels = None if multiplies_int8() else kernels_for_int8(x_TD, dtype, weights)
     with torch.autocast(x_TD.device.type, enabled=False):
+        if kernels is not None:
+            return Int8Rows.apply(x_TD.to(dtype), gates_TK, indices_TK, weights, kernels, keeps, outputs_TKO)
         return _Int8Experts.apply(x_TD.to(dtype), gates_TK, indices_TK, weights, keeps, outputs_TKO)
 
 

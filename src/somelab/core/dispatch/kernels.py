@@ -1,7 +1,8 @@
 """The elementwise steps between the matrix products of frozen experts, as a table. One in torch always
 exists; a compiled one, with a single pass per step, can be registered at run time (`somelab.native`).
 
-Shape letters: T tokens, N rows of one block, F hidden width, V vocabulary, W any width."""
+Shape letters: T tokens, D model width, N rows of one block, F hidden width, V vocabulary, W any width, S
+scores of a row, K of them selected, E experts, P parts of a row."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from torch import Tensor
 
 if TYPE_CHECKING:
     from somelab.core.dispatch.hadamard_fused import HadamardKernels
+    from somelab.core.dispatch.int8_rows import Int8Kernels
 
 aten = torch.ops.aten
 
@@ -88,6 +90,31 @@ class AttentionKernels(Protocol):
         ...
 
 
+class RoutingKernels(Protocol):
+    """What a router does with queries and scores, on contiguous tensors in fp32."""
+
+    def scale_rows(
+        self, x_TD: Tensor, centre_D: Tensor | None, parts: int, *, rms: bool
+    ) -> tuple[Tensor, Tensor]:
+        """x - centre with each of the equal parts of a row scaled to rms 1 or length 1, and the factors
+        [T, parts]."""
+        ...
+
+    def scale_rows_back(self, y_TD: Tensor, scale_TP: Tensor, grad_TD: Tensor, *, rms: bool) -> Tensor:
+        """The gradient of x, from the result, the factors, and the gradient of the result."""
+        ...
+
+    def best_of_rows(self, scores_TS: Tensor, bias_S: Tensor, top_k: int) -> tuple[Tensor, Tensor]:
+        """The largest of scores + bias in each row, in descending order, and their places."""
+        ...
+
+    def add_weighted_(
+        self, target_ED: Tensor, indices_TK: Tensor, weight_TK: Tensor, rows_TD: Tensor
+    ) -> None:
+        """target[indices_tk] += weight_tk rows_t."""
+        ...
+
+
 class CompiledKernels(Kernels, Protocol):
     """What a compiled library has beside them."""
 
@@ -97,6 +124,10 @@ class CompiledKernels(Kernels, Protocol):
     def groups(self) -> GroupKernels: ...
     @property
     def attention(self) -> AttentionKernels: ...
+    @property
+    def int8(self) -> Int8Kernels: ...
+    @property
+    def routing(self) -> RoutingKernels: ...
 
     def cross_entropy_(
         self, product_NV: Tensor, bias_V: Tensor | None, targets_N: Tensor, nats_N: Tensor
