@@ -49,7 +49,7 @@ def compare(
 @contextmanager
 def _chosen_by(carving: Carving, way: str, use: float) -> Iterator[None]:
     """The model with its groups chosen in this way."""
-    if way == "keys":
+    if way in ("keys", "gates"):
         carving.use_(use)
         yield
         return

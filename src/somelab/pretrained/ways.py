@@ -3,6 +3,7 @@ arguments at once."""
 
 WAYS = {
     "hindsight": "the groups whose outputs turned out largest",
+    "gates": "each neuron by its own gate; all gates are read",
     "keys": "keys set without a gradient, then moved by credit",
     "keys unmoved": "the same keys before they moved",
     "ridge": "ridge regression of the outputs' lengths on the input",
@@ -11,3 +12,11 @@ WAYS = {
     "pruned activation": "the same, most active neurons for every token",
     "pruned weights": "the same neurons, those with the largest weights",
 }
+
+BY_GATES = ("hindsight", "gates", "random", "pruned activation", "pruned weights")
+"""Those that apply where every neuron is a group of its own; `static` is then the same as pruning."""
+
+
+def ways_of(by_gates: bool) -> list[str]:
+    """The ways that apply to such a model."""
+    return list(BY_GATES) if by_gates else [way for way in WAYS if way != "gates"]

@@ -48,7 +48,7 @@ def _record(arguments: Arguments, ways: list[str] | None) -> dict[str, Any]:
 
     prepare_process()
     model, tokenizer = open_model(str(arguments.run))
-    is_carved = model.config.model_type == "somelab_carved"
+    is_carved = model.config.model_type == "somelab_carved" and not model.config.by_gates
     if ways is None:
         ways = [way for way in WAYS if way != "credit" or is_carved]
     elif "credit" in ways and not is_carved:

@@ -4,13 +4,16 @@ use."""
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from somelab.errors import ConfigError, SomelabError, nearest
+
+if TYPE_CHECKING:
+    from somelab.pretrained.carving import CarveSettings
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,18 @@ class Arguments:
     test_tokens: Annotated[int, tyro.conf.arg(metavar="N")] = 4096
     """Tokens for the test."""
     compare: Annotated[str, tyro.conf.arg(metavar="WAY,...")] = "all"
-    """Which ways to measure: all, none, or some of hindsight, keys, keys-unmoved, ridge, static, random,
+    """Which ways to measure: all, none, or some of hindsight, gates, keys, keys-unmoved, ridge, static, random,
     pruned-activation, pruned-weights."""
     shares: Annotated[str, tyro.conf.arg(metavar="SHARE,...")] = "0.75,0.5,0.25"
     """Shares in use to measure."""
-    rank: Annotated[int, tyro.conf.arg(metavar="N")] = 64
-    """Rank of the linear map that stands for skipped groups; it counts as weights in use. 0: their mean."""
+    rank: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
+    """Rank of the linear map that stands for skipped groups; it counts as weights in use. 0: their mean.
+    Without it: 64, or 0 by gates."""
     common: Annotated[float, tyro.conf.arg(metavar="SHARE")] = 0.25
     """Share of the groups that hold the neurons with the largest contributions; the rest is clustered."""
+    by_gates: bool = False
+    """Choose single neurons, each by its own gate, instead of groups by keys. All gates are read, a third of
+    the weights."""
     even: bool = False
     """Use equally many groups in each layer, instead of dividing the budget by estimated harm."""
     speed: bool = False
@@ -58,7 +65,7 @@ class Arguments:
 def run(arguments: Arguments) -> None:
     from somelab.cli.terminal import print_json
 
-    shares, ways = _shares(arguments.shares), _ways(arguments.compare)
+    shares, ways = _shares(arguments.shares), _ways(arguments.compare, arguments.by_gates)
     if arguments.tokens < 2 or arguments.test_tokens < 2:
         raise SomelabError("--tokens and --test-tokens must be 2 or more")
     record = _record(arguments, shares, ways)
@@ -76,15 +83,16 @@ def _shares(text: str) -> list[float]:
     return shares
 
 
-def _ways(text: str) -> list[str]:
-    from somelab.pretrained.ways import WAYS
+def _ways(text: str, by_gates: bool) -> list[str]:
+    from somelab.pretrained.ways import ways_of
 
+    known_ways = ways_of(by_gates)
     if text in ("all", "none"):
-        return list(WAYS) if text == "all" else []
+        return known_ways if text == "all" else []
     chosen = [word.strip().replace("-", " ") for word in text.split(",") if word.strip()]
     for way in chosen:
-        if way not in WAYS:
-            known = [name.replace(" ", "-") for name in WAYS]
+        if way not in known_ways:
+            known = [name.replace(" ", "-") for name in known_ways]
             raise ConfigError("--compare", way, "is not a way to choose", nearest(way, known))
     return chosen
 
@@ -94,7 +102,7 @@ def _record(arguments: Arguments, shares: list[float], ways: list[str]) -> dict[
 
     from somelab.interop.huggingface.exporting import check_free
     from somelab.pretrained.calibration import token_rows
-    from somelab.pretrained.carving import CarveSettings, carve
+    from somelab.pretrained.carving import carve
     from somelab.pretrained.comparison import compare
     from somelab.pretrained.exporting import export
     from somelab.pretrained.source import open_model
@@ -103,16 +111,10 @@ def _record(arguments: Arguments, shares: list[float], ways: list[str]) -> dict[
     if arguments.out is not None:
         check_free(arguments.out)
     prepare_process()
-    settings = CarveSettings(
-        num_groups=arguments.experts,
-        use=arguments.use,
-        common=arguments.common,
-        rank=arguments.rank,
-        even=arguments.even,
-        seed=arguments.seed,
-    )
     model, tokenizer = open_model(arguments.model)
-    settings.check(model.config.intermediate_size)
+    settings = _settings(arguments, model.config.intermediate_size)
+    for share in {settings.use, *shares}:
+        replace(settings, use=share).check(model.config.intermediate_size)
     rows_BS = token_rows(tokenizer, arguments.data, arguments.tokens)
     start = time.perf_counter()
     carving = carve(model, rows_BS, settings, progress=_say)
@@ -144,6 +146,21 @@ def _record(arguments: Arguments, shares: list[float], ways: list[str]) -> dict[
         record["folder"] = str(folder)
         record["bytes"] = sum(file.stat().st_size for file in folder.iterdir())
     return record
+
+
+def _settings(arguments: Arguments, num_neurons: int) -> CarveSettings:
+    from somelab.pretrained.carving import CarveSettings
+
+    given = {
+        "use": arguments.use,
+        "common": arguments.common,
+        "even": arguments.even,
+        "seed": arguments.seed,
+        **({} if arguments.rank is None else {"rank": arguments.rank}),
+    }
+    if arguments.by_gates:
+        return CarveSettings.gates(num_neurons, **given)
+    return CarveSettings(num_groups=arguments.experts, **given)
 
 
 def _speed(carving: Any, model: Any, shares: list[float], prompt_S: Any) -> list[dict[str, Any]]:
@@ -192,7 +209,7 @@ def _print(record: dict[str, Any]) -> None:
 
     out = console()
     out.print(
-        f"{record['model']}: {record['experts']} groups in each block, keys from {record['tokens']:,} tokens "
+        f"{record['model']}: {record['experts']} groups in each block, calibrated on {record['tokens']:,} tokens "
         f"of {record['data']}, {record['seconds']:.0f} s",
         soft_wrap=True,
     )
