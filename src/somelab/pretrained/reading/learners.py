@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from somelab.core.seeding import generator
 from somelab.model.growth import GrownPool, GrowthSettings
 from somelab.pretrained.carving import importance, num_always
+from somelab.pretrained.reading.passes import token_nats
 
 LORA_RANK = 8
 LORA_PLACES = ("q_proj", "v_proj")
@@ -48,7 +49,7 @@ class DynamicEvaluation(Learner):
     def learn_(self, row_S: Tensor) -> Tensor:
         weights = list(self.model.parameters())
         with torch.enable_grad():
-            nats_S = _nats(self.model, row_S)
+            nats_S = token_nats(self.model, row_S)
             gradients = torch.autograd.grad(nats_S.mean(), weights, allow_unused=True)
         length = torch.stack([one.norm() for one in gradients if one is not None]).norm()
         step = self.rate / max(1.0, float(length))  # clipped to length 1
@@ -92,7 +93,7 @@ class Lora(Learner):
 
     def learn_(self, row_S: Tensor) -> Tensor:
         with torch.enable_grad():
-            nats_S = _nats(self.model, row_S)
+            nats_S = token_nats(self.model, row_S)
             gradients = torch.autograd.grad(nats_S.mean(), self.parts)
         for part, gradient in zip(self.parts, gradients, strict=True):
             part.grad = gradient
@@ -118,7 +119,7 @@ class Growth(Learner):
 
     def learn_(self, row_S: Tensor) -> Tensor:
         with torch.no_grad():
-            scored_S = _nats(self.model, row_S)
+            scored_S = token_nats(self.model, row_S)
         self.train_(row_S)
         return scored_S
 
@@ -126,7 +127,7 @@ class Growth(Learner):
         """One step, which the key is attracted by; the loss before it."""
         self.pool.read_(row_S[None])
         with torch.enable_grad(), self.pool.only("new"):
-            loss = _nats(self.model, row_S).mean()
+            loss = token_nats(self.model, row_S).mean()
             loss.backward()
         self.optimizer.step()
         self.optimizer.zero_grad()
@@ -161,7 +162,7 @@ class Credit(Learner):
         for block in blocks:
             block.scores = watching(block)
         try:
-            nats_S = _nats(self.model, row_S)
+            nats_S = token_nats(self.model, row_S)
         finally:
             for block in blocks:
                 block.scores = None
@@ -193,8 +194,3 @@ class Credit(Learner):
         for block, (keys_ED, offset_E) in zip(self.model.blocks(), self.saved, strict=True):
             block.keys.copy_(keys_ED)
             block.offset.copy_(offset_E)
-
-
-def _nats(model: Any, row_S: Tensor) -> Tensor:
-    logits_SV = model(input_ids=row_S[None, :-1], use_cache=False).logits[0].float()
-    return nn.functional.cross_entropy(logits_SV, row_S[1:], reduction="none")

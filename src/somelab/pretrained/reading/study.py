@@ -71,7 +71,7 @@ def adapt(
         )
         losses[way] = one.pop("per_segment")
         one["loss"] = sum(losses[way]) / len(losses[way])
-        one["gain"] = _shown(losses["frozen"], losses[way])
+        one["gain"] = less(losses["frozen"], losses[way])
         if way in MEMORIES:
             one["home"] = home  # the weights are as they were
         one["forgotten"] = one["home"] - home
@@ -79,14 +79,15 @@ def adapt(
         progress(f"{way}: {one['loss']:.4f}")
     for way, one in record["ways"].items():
         if "cache" in losses and way != "cache":
-            one["gain_over_cache"] = _shown(losses["cache"], losses[way])
+            one["gain_over_cache"] = less(losses["cache"], losses[way])
     after = fingerprint(model)
     record["rollback"] = {"before": before, "after": after, "exact": before == after}
     record["per_segment"] = losses
     return record
 
 
-def _shown(base: list[float], values: list[float]) -> dict[str, float]:
+def less(base: list[float], values: list[float]) -> dict[str, float]:
+    """How far values are below a base, with the 95 % interval over rows."""
     found = paired(base, values)
     return {"mean": found.mean, "low": found.low, "high": found.high}
 
