@@ -241,6 +241,20 @@ def test_the_command_writes_a_folder_that_generates(
     assert main(call) == 2  # the folder is taken
 
 
+def test_the_command_measures_several_seeds(tiny_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["carve", str(tiny_folder), "--experts", "12", "--tokens", "1024", "--test-tokens", "512", "--rank", "4"]
+    assert main([*call, "--shares", "0.5", "--seeds", "2", "--compare", "keys,pruned-weights", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)["table"]
+    assert [(one["way"], one.get("seed", 0)) for one in table] == [
+        ("full model", 0),
+        ("keys", 0),
+        ("pruned weights", 0),
+        ("keys", 1),
+    ]
+    assert main([*call, "--by-gates", "--use", "0.5", "--shares", "0.5", "--compare", "gates"]) == 0
+    assert "gates" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [

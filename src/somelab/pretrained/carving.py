@@ -50,6 +50,8 @@ class CarveSettings:
     """Use the same number of groups in every layer."""
     by_gates: bool = False
     """Every neuron is a group, chosen by its own gate. All gates are read, a third of the weights."""
+    whiten: bool = False
+    """Keys are compared with inputs that are whitened by their covariance, which all groups share."""
     seed: int = 0
 
     @classmethod
@@ -89,10 +91,16 @@ class CarvedLayer:
     """One block with what calibration knows about it."""
 
     def __init__(
-        self, block: CarvedFeedForward, inputs: BlockInputs, hidden_TEN: Tensor, seed: int, number: int
+        self,
+        block: CarvedFeedForward,
+        inputs: BlockInputs,
+        hidden_TEN: Tensor,
+        settings: CarveSettings,
+        number: int,
     ) -> None:
         """`hidden_TEN`: the hidden values on the inputs, as deviations from their means."""
-        self.block, self.inputs, self.seed, self.number = block, inputs, seed, number
+        self.block, self.inputs, self.seed, self.number = block, inputs, settings.seed, number
+        self.whiten = settings.whiten
         self.importance_TE = importance(hidden_TEN, block.down)
         if not block.by_gates:
             self.queries = Queries.plain(inputs.x_TD)
@@ -107,13 +115,14 @@ class CarvedLayer:
         """The keys before they move."""
         return with_always(self.queries.router(*self.start))
 
-    def moved_router(self, num_used: int) -> Router:
+    def moved_router(self, num_used: int, *, whitened: bool = False) -> Router:
         """The keys after credit, for this number of groups in use."""
         always = num_always(self.block.num_groups)
         if num_used <= always:
             return self.first_router
-        q_TD, rest_TE = self.queries(self.inputs.x_TD), self.importance_TE[:, always:]
-        keys_ED, offset_E = self.start
+        queries = Queries.of(self.inputs.x_TD) if whitened else self.queries
+        q_TD, rest_TE = queries(self.inputs.x_TD), self.importance_TE[:, always:]
+        keys_ED, offset_E = mean_keys(q_TD, self.importance_TE) if whitened else self.start
         moved_ED, moved_E = moved_by_credit(
             q_TD,
             rest_TE,
@@ -123,12 +132,12 @@ class CarvedLayer:
             layer=self.number,
         )
         keys_ED, offset_E = torch.cat([keys_ED[:always], moved_ED]), torch.cat([offset_E[:always], moved_E])
-        return with_always(self.queries.router(keys_ED, offset_E))
+        return with_always(queries.router(keys_ED, offset_E))
 
     def set_keys_(self) -> None:
         """Keys for the present number of groups in use. Gates are as they are."""
         if not self.block.by_gates:
-            self.route_(self.moved_router(self.block.num_used))
+            self.route_(self.moved_router(self.block.num_used, whitened=self.whiten))
 
     def harm(self) -> list[float]:
         by_gates, x_TD = self.block.by_gates, self.inputs.x_TD
@@ -272,7 +281,7 @@ def carve_from(
     for number, (layer, seen) in enumerate(zip(list(model.model.layers), inputs, strict=True)):
         block, hidden_TEN = cut(layer.mlp, seen.x_TD, settings, number)
         carved.model.layers[number].mlp = block
-        layers.append(CarvedLayer(block, seen, hidden_TEN, settings.seed, number))
+        layers.append(CarvedLayer(block, seen, hidden_TEN, settings, number))
         if progress is not None:
             progress(f"groups of layer {number + 1} of {len(inputs)}")
     _share_others_(carved, model)

@@ -71,6 +71,7 @@ def _chosen_by(carving: Carving, way: str, use: float) -> Iterator[None]:
 
 
 _ROUTERS: dict[str, Callable[[CarvedLayer], Router]] = {
+    "keys whitened": lambda layer: layer.moved_router(layer.block.num_used, whitened=True),
     "keys unmoved": lambda layer: layer.first_router,
     "ridge": lambda layer: with_always(ridge_router(layer.inputs.x_TD, layer.importance_TE)),
     "static": lambda layer: Router(

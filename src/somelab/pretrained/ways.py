@@ -5,6 +5,7 @@ WAYS = {
     "hindsight": "the groups whose outputs turned out largest",
     "gates": "each neuron by its own gate; all gates are read",
     "keys": "keys set without a gradient, then moved by credit",
+    "keys whitened": "the same with inputs whitened by their covariance",
     "keys unmoved": "the same keys before they moved",
     "ridge": "ridge regression of the outputs' lengths on the input",
     "static": "the same, most important groups for every token",
@@ -15,6 +16,9 @@ WAYS = {
 
 BY_GATES = ("hindsight", "gates", "random", "pruned activation", "pruned weights")
 """Those that apply where every neuron is a group of its own; `static` is then the same as pruning."""
+
+WITHOUT_SEED = ("gates", "pruned activation", "pruned weights")
+"""Those that do not depend on the random seed of the clusters."""
 
 
 def ways_of(by_gates: bool) -> list[str]:

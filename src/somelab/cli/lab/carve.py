@@ -40,8 +40,8 @@ class Arguments:
     test_tokens: Annotated[int, tyro.conf.arg(metavar="N")] = 4096
     """Tokens for the test."""
     compare: Annotated[str, tyro.conf.arg(metavar="WAY,...")] = "all"
-    """Which ways to measure: all, none, or some of hindsight, gates, keys, keys-unmoved, ridge, static, random,
-    pruned-activation, pruned-weights."""
+    """Which ways to measure: all, none, or some of hindsight, gates, keys, keys-whitened,
+    keys-unmoved, ridge, static, random, pruned-activation, pruned-weights."""
     shares: Annotated[str, tyro.conf.arg(metavar="SHARE,...")] = "0.75,0.5,0.25"
     """Shares in use to measure."""
     rank: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
@@ -52,12 +52,16 @@ class Arguments:
     by_gates: bool = False
     """Choose single neurons, each by its own gate, instead of groups by keys. All gates are read, a third of
     the weights."""
+    whiten: bool = False
+    """Compare keys with inputs that are whitened by their covariance."""
     even: bool = False
     """Use equally many groups in each layer, instead of dividing the budget by estimated harm."""
     speed: bool = False
     """Also measure how fast it generates at each share, in turns with the full model."""
     seed: int = 0
     """Random seed of the clusters."""
+    seeds: Annotated[int, tyro.conf.arg(metavar="N")] = 1
+    """Number of random seeds for the table, from --seed on. The first is that of the written model."""
     json: bool = False
     """Print JSON."""
 
@@ -66,6 +70,8 @@ def run(arguments: Arguments) -> None:
     from somelab.cli.terminal import print_json
 
     shares, ways = _shares(arguments.shares), _ways(arguments.compare, arguments.by_gates)
+    if arguments.seeds < 1:
+        raise ConfigError("--seeds", arguments.seeds, "measures nothing", "choose 1 or more")
     if arguments.tokens < 2 or arguments.test_tokens < 2:
         raise SomelabError("--tokens and --test-tokens must be 2 or more")
     record = _record(arguments, shares, ways)
@@ -101,11 +107,12 @@ def _record(arguments: Arguments, shares: list[float], ways: list[str]) -> dict[
     import time
 
     from somelab.interop.huggingface.exporting import check_free
-    from somelab.pretrained.calibration import token_rows
-    from somelab.pretrained.carving import carve
+    from somelab.pretrained.calibration import block_inputs, token_rows
+    from somelab.pretrained.carving import carve_from
     from somelab.pretrained.comparison import compare
     from somelab.pretrained.exporting import export
     from somelab.pretrained.source import open_model
+    from somelab.pretrained.ways import WITHOUT_SEED
     from somelab.training.machine.process import prepare_process
 
     if arguments.out is not None:
@@ -117,7 +124,8 @@ def _record(arguments: Arguments, shares: list[float], ways: list[str]) -> dict[
         replace(settings, use=share).check(model.config.intermediate_size)
     rows_BS = token_rows(tokenizer, arguments.data, arguments.tokens)
     start = time.perf_counter()
-    carving = carve(model, rows_BS, settings, progress=_say)
+    inputs = block_inputs(model, rows_BS)
+    carving = carve_from(model, inputs, settings, progress=_say)
     record: dict[str, Any] = {
         "model": arguments.model,
         "experts": settings.num_groups,
@@ -139,6 +147,11 @@ def _record(arguments: Arguments, shares: list[float], ways: list[str]) -> dict[
         }
         record["test_tokens"] = sum(part.numel() for part in rows.values())
         record["table"] = compare(carving, rows, shares, ways, _say)
+        others = [way for way in ways if way not in WITHOUT_SEED]
+        for seed in range(settings.seed + 1, settings.seed + arguments.seeds if others else 0):
+            other = carve_from(model, inputs, replace(settings, seed=seed), progress=_say)
+            found = compare(other, rows, shares, others, _say)
+            record["table"] += [{**one, "seed": seed} for one in found if one["way"] in others]
     if arguments.speed:
         record["speed"] = _speed(carving, model, shares, rows_BS[0, :32])
     if arguments.out is not None:
@@ -155,6 +168,7 @@ def _settings(arguments: Arguments, num_neurons: int) -> CarveSettings:
         "use": arguments.use,
         "common": arguments.common,
         "even": arguments.even,
+        "whiten": arguments.whiten,
         "seed": arguments.seed,
         **({} if arguments.rank is None else {"rank": arguments.rank}),
     }
@@ -182,12 +196,21 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _cells(records: list[dict[str, Any]]) -> tuple[list[float], dict[str, dict[float, float]]]:
+def _cells(records: list[dict[str, Any]]) -> tuple[list[float], dict[str, dict[float, list[float]]]]:
+    """The shares, and the losses by way and share, one for each random seed."""
     shares = list(dict.fromkeys(one["use"] for one in records if one["way"] != "full model"))
-    by_way: dict[str, dict[float, float]] = {}
+    by_way: dict[str, dict[float, list[float]]] = {}
     for one in records:
-        by_way.setdefault(one["way"], {})[one["use"]] = one["mean"]
+        by_way.setdefault(one["way"], {}).setdefault(one["use"], []).append(one["mean"])
     return shares, by_way
+
+
+def _shown(losses: list[float]) -> str:
+    """The mean, with the 95 % interval over seeds if there are several."""
+    from somelab.analysis.intervals import interval
+
+    found = interval(losses)
+    return f"{found.mean:.4f}" + (f" ± {found.mean - found.low:.4f}" if len(losses) > 1 else "")
 
 
 def _markdown(records: list[dict[str, Any]]) -> str:
@@ -199,7 +222,7 @@ def _markdown(records: list[dict[str, Any]]) -> str:
         "|---" * (len(shares) + 1) + "|",
     ]
     for way, losses in by_way.items():
-        cells = [f"{losses.get(share, losses.get(1.0, float('nan'))):.4f}" for share in shares]
+        cells = [_shown(losses.get(share) or losses[1.0]) for share in shares]
         lines.append(f"| {way} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -222,9 +245,9 @@ def _print(record: dict[str, Any]) -> None:
             if way == "full model":
                 shown.add_row(way, *[f"{full:.4f}"] * len(shares))
             else:
-                shown.add_row(
-                    way, *[f"{losses[share]:.4f} ({losses[share] - full:+.3f})" for share in shares]
-                )
+                above = [sum(losses[share]) / len(losses[share]) - full for share in shares]
+                cells = [f"{_shown(losses[share])} ({one:+.3f})" for share, one in zip(shares, above, strict=True)]
+                shown.add_row(way, *cells)
         out.print(f"\nloss on {record['test_tokens']:,} other tokens, by share of the weights in use:")
         out.print(shown)
     for row in record.get("speed", []):
