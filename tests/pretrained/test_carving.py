@@ -242,7 +242,18 @@ def test_the_command_writes_a_folder_that_generates(
 
 
 def test_the_command_measures_several_seeds(tiny_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    call = ["carve", str(tiny_folder), "--experts", "12", "--tokens", "1024", "--test-tokens", "512", "--rank", "4"]
+    call = [
+        "carve",
+        str(tiny_folder),
+        "--experts",
+        "12",
+        "--tokens",
+        "1024",
+        "--test-tokens",
+        "512",
+        "--rank",
+        "4",
+    ]
     assert main([*call, "--shares", "0.5", "--seeds", "2", "--compare", "keys,pruned-weights", "--json"]) == 0
     table = json.loads(capsys.readouterr().out)["table"]
     assert [(one["way"], one.get("seed", 0)) for one in table] == [

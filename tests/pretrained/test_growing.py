@@ -25,8 +25,10 @@ def rows_of(low: int, high: int, num: int) -> torch.Tensor:
 def grown() -> tuple[Any, Any, dict[str, Any]]:
     model = llama()
     home = Texts(rows_of(0, 20, 6), rows_of(0, 20, 9)[6:])
-    texts = {name: Texts(rows_of(low, low + 20, 30), rows_of(low, low + 20, 33)[30:])
-             for name, low in (("a", 20), ("b", 40))}
+    texts = {
+        name: Texts(rows_of(low, low + 20, 30), rows_of(low, low + 20, 33)[30:])
+        for name, low in (("a", 20), ("b", 40))
+    }
     before = fingerprint(model)
     pool, record = grow(model, home, texts, 0.02, lambda line: None)
     assert fingerprint(model) == before
@@ -55,7 +57,16 @@ def test_without_the_pool_the_model_computes_what_it_did(grown: tuple[Any, Any, 
 
 
 def test_the_command_grows_on_a_folder(tiny_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    call = ["grow", str(tiny_folder), "--data", "builtin:recipe", "--home", "builtin:story", "--tokens", "1024"]
+    call = [
+        "grow",
+        str(tiny_folder),
+        "--data",
+        "builtin:recipe",
+        "--home",
+        "builtin:story",
+        "--tokens",
+        "1024",
+    ]
     assert main([*call, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert [one["name"] for one in record["generations"]] == ["recipe"]

@@ -33,7 +33,9 @@ def test_a_frozen_pass_is_the_loss_of_the_model(tiny: Any, rows: Tensor) -> None
     assert float(seen.nats_BS[0].mean()) == pytest.approx(wanted, rel=1e-5)
 
 
-@pytest.mark.parametrize(("kind", "rate"), [(DynamicEvaluation, 0.1), (Lora, 0.01), (Growth, 0.01), (Credit, 4.0)])
+@pytest.mark.parametrize(
+    ("kind", "rate"), [(DynamicEvaluation, 0.1), (Lora, 0.01), (Growth, 0.01), (Credit, 4.0)]
+)
 def test_learners_score_first_learn_then_and_are_undone_to_the_bit(
     carved: Any, rows: Tensor, kind: type[Learner], rate: float
 ) -> None:

@@ -76,8 +76,8 @@ class CarveSettings:
             raise ConfigError("--rank", self.rank, "is negative", "choose 0 or more")
 
     def share_of_groups(self, use: float, group_size: int, rank: int) -> float:
-        """What is left of the budget for groups: the linear map reads 2 R D weights, a key D, a neuron 3 D. By
-        gates, D of the 3 are read of all neurons."""
+        """What is left of the budget for groups: the linear map reads 2 R D weights, a key D, a neuron 3 D.
+        By gates, D of the 3 are read of all neurons."""
         left = use - 2 * rank / (3 * group_size * self.num_groups)
         if not self.by_gates:
             return left - 1 / (3 * group_size)
@@ -309,9 +309,7 @@ def cut(mlp: Any, x_TD: Tensor, settings: CarveSettings, number: int) -> tuple[C
     order_F = grouped_order(contribution_TF, num_groups, num_common, seed=settings.seed, layer=number)
     num_neurons, width = gate_FD.shape
     size = num_neurons // num_groups
-    block = CarvedFeedForward(
-        width, num_groups, size, settings.rank, mlp.act_fn, by_gates=settings.by_gates
-    )
+    block = CarvedFeedForward(width, num_groups, size, settings.rank, mlp.act_fn, by_gates=settings.by_gates)
     if settings.by_gates:
         block.square.copy_(expected_square(up_TF, mean_F, down_DF.norm(dim=0))[:, order_F])
     both = [weight[order_F].view(num_groups, size, width) for weight in (gate_FD, up_FD)]

@@ -57,7 +57,9 @@ def grow(
         kept[name] = digest_of(pool, name)
         generations.append({**pool.generation(name).content(), "seconds": time.process_time() - start})
         matrix.append({name: row_losses(model, rows_BS) for name, rows_BS in tests.items()})
-        progress(f"after {name}: " + ", ".join(f"{one} {_mean(rows):.4f}" for one, rows in matrix[-1].items()))
+        progress(
+            f"after {name}: " + ", ".join(f"{one} {_mean(rows):.4f}" for one, rows in matrix[-1].items())
+        )
     shares = {name: served(pool, rows_BS) for name, rows_BS in tests.items()}
     return pool, {
         "rate": rate,
@@ -72,8 +74,8 @@ def grow(
 
 
 def train_(pool: GrownPool, name: str, rows_BS: Tensor, rate: float, progress: Progress) -> None:
-    """A generation that begins as a copy of the expert with the lowest loss on the first row; then one step of
-    Adam a row, and it is frozen for good."""
+    """A generation that begins as a copy of the expert with the lowest loss on the first row; then one step
+    of Adam a row, and it is frozen for good."""
     losses: dict[str, float] = {}
     for known in pool.names:
         with pool.only(known), torch.no_grad():

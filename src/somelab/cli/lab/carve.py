@@ -232,8 +232,8 @@ def _print(record: dict[str, Any]) -> None:
 
     out = console()
     out.print(
-        f"{record['model']}: {record['experts']} groups in each block, calibrated on {record['tokens']:,} tokens "
-        f"of {record['data']}, {record['seconds']:.0f} s",
+        f"{record['model']}: {record['experts']} groups in each block, calibrated on {record['tokens']:,} "
+        f"tokens of {record['data']}, {record['seconds']:.0f} s",
         soft_wrap=True,
     )
     if record["table"]:
@@ -246,7 +246,9 @@ def _print(record: dict[str, Any]) -> None:
                 shown.add_row(way, *[f"{full:.4f}"] * len(shares))
             else:
                 above = [sum(losses[share]) / len(losses[share]) - full for share in shares]
-                cells = [f"{_shown(losses[share])} ({one:+.3f})" for share, one in zip(shares, above, strict=True)]
+                cells = [
+                    f"{_shown(losses[share])} ({one:+.3f})" for share, one in zip(shares, above, strict=True)
+                ]
                 shown.add_row(way, *cells)
         out.print(f"\nloss on {record['test_tokens']:,} other tokens, by share of the weights in use:")
         out.print(shown)

@@ -60,7 +60,9 @@ def _print(record: dict[str, Any]) -> None:
     shown = table("after", *texts, "parameters", "seconds", numbers=(*texts, "parameters", "seconds"))
     stages: list[dict[str, Any]] = [{"name": "nothing"}, *record["generations"]]
     for stage, losses in zip(stages, record["loss"], strict=True):
-        added = [f"{stage['num_parameters']:,}", f"{stage['seconds']:.0f}"] if "seconds" in stage else ["", ""]
+        added = (
+            [f"{stage['num_parameters']:,}", f"{stage['seconds']:.0f}"] if "seconds" in stage else ["", ""]
+        )
         shown.add_row(stage["name"], *(f"{losses[text]:.4f}" for text in texts), *added)
     change = [record["change"][text] for text in texts]
     cells = [f"{one['mean']:+.4f} ({one['low']:+.4f} to {one['high']:+.4f})" for one in change]

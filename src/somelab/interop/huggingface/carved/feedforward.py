@@ -3,10 +3,11 @@ groups, the best K are computed, the others are replaced by their mean and a sma
 
     y = b + B A x + sum over the K best groups e of D_e (h_e - mean h_e),   h_e = act(G_e x) * (U_e x)
 
-With K = E this is the block that was cut. Where neurons are chosen by their own gates, every neuron is a group
-and its gate vector is its key: all gates are read, and the other two thirds of the neurons in use. One token at a time (generation) reads the weights of its groups
-only; several tokens are computed with all groups and a mask. Shape letters: T tokens, D model width, E
-groups, N neurons per group, K groups in use, R rank of the linear map."""
+With K = E this is the block that was cut. Where neurons are chosen by their own gates, every neuron is a
+group and its gate vector is its key: all gates are read, and the other two thirds of the neurons in use. One
+token at a time (generation) reads the weights of its groups only; several tokens are computed with all groups
+and a mask. Shape letters: T tokens, D model width, E groups, N neurons per group, K groups in use, R rank of
+the linear map."""
 
 from __future__ import annotations
 

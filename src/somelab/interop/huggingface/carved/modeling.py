@@ -27,12 +27,7 @@ class CarvedLlamaForCausalLM(LlamaForCausalLM):
         for layer, num_used in zip(self.model.layers, config.groups_in_use or [], strict=True):
             act = ACT2FN[config.hidden_act]
             layer.mlp = CarvedFeedForward(
-                config.hidden_size,
-                config.num_groups,
-                size,
-                config.linear_rank,
-                act,
-                by_gates=config.by_gates,
+                config.hidden_size, config.num_groups, size, config.linear_rank, act, by_gates=config.by_gates
             )
             layer.mlp.num_used = num_used
         self.post_init()
