@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from somelab.pretrained.source import _convert, open_model
+from somelab.pretrained.source import convert, open_model
 from tests.pretrained.conftest import VOCABULARY, llama
 
 gguf = pytest.importorskip("gguf", reason="the extra smollm is not installed")
@@ -73,7 +73,7 @@ def test_a_gguf_file_becomes_a_folder_with_the_same_model(tmp_path: Path) -> Non
     file, folder = tmp_path / "tiny.gguf", tmp_path / "folder"
     write(model, file)
     folder.mkdir()
-    _convert(file, folder)
+    convert(file, folder)
     found, tokenizer = open_model(str(folder))
     for name, weight in model.state_dict().items():
         assert torch.equal(found.state_dict()[name], weight), name
