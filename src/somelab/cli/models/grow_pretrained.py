@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from somelab.cli.models.grow import Arguments
 
 TOKENS, TEST_TOKENS, HOME_TOKENS = 12_288, 2_560, 32_768
-RATE = 1e-3
+RATE = 3.3e-4  # found by the search of `somelab adapt smollm2` for one expert
 
 
 def run(arguments: Arguments) -> int:
