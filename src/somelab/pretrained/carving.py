@@ -56,9 +56,9 @@ class CarveSettings:
 
     @classmethod
     def gates(cls, num_neurons: int, **changes: Any) -> CarveSettings:
-        """Settings by gates, for blocks of so many neurons. Without a linear map unless a rank is given: its
-        weights cost more than they gain."""
-        return cls(**{"rank": 0, **changes, "num_groups": num_neurons, "by_gates": True})
+        """Settings by gates, for blocks of so many neurons. The linear map is smaller: neurons in use cost
+        less, so its weights are better spent on them."""
+        return cls(**{"rank": 32, **changes, "num_groups": num_neurons, "by_gates": True})
 
     def check(self, num_neurons: int) -> None:
         if self.num_groups < 2 or num_neurons % self.num_groups:

@@ -46,7 +46,7 @@ class Arguments:
     """Shares in use to measure."""
     rank: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
     """Rank of the linear map that stands for skipped groups; it counts as weights in use. 0: their mean.
-    Without it: 64, or 0 by gates."""
+    Without it: 64, or 32 by gates."""
     common: Annotated[float, tyro.conf.arg(metavar="SHARE")] = 0.25
     """Share of the groups that hold the neurons with the largest contributions; the rest is clustered."""
     by_gates: bool = False
