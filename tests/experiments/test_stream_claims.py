@@ -12,8 +12,8 @@ import pytest
 from somelab.cli.main import main
 from somelab.errors import ConfigError
 from somelab.experiments.streams import records
-from somelab.experiments.streams.claims import CLAIMS, STREAMS, TOPIC
-from somelab.experiments.streams.plan import StreamSettings, stream_plan
+from somelab.experiments.streams.claims import CLAIMS, STREAMS, STUDIES, TOPIC, study_of
+from somelab.experiments.streams.plan import StreamSettings, base_configs, stream_plan
 from somelab.experiments.sweeps.table import rows_of
 from tests.view.result_builders import tuning_curve
 
@@ -102,3 +102,68 @@ def test_only_streams_of_claims_are_recorded(capsys: pytest.CaptureFixture[str])
         records.stream_of("a > b")
     assert main(["continual", "builtin:story,recipe", "--record"]) == 2
     assert "is no stream of a claim" in capsys.readouterr().err
+
+
+def test_fresh_seeds_and_larger_models_have_claims_of_their_own() -> None:
+    found = verdicts(**{"builtin": study(3.9, 0.01), "builtin-fresh": study(4.2, 0.03)})
+    assert found["grown-pool-forgets-little-builtin"] == "supported"
+    assert found["grown-pool-forgets-little-builtin-fresh"] == "refuted"
+    assert found["grown-pool-beats-dense-replay-builtin-fresh"] == "refuted"
+    assert found["grown-pool-beats-joint-builtin-large"] == "not run"
+    found = verdicts(**{"builtin": study(3.9, 0.01), "builtin-large": study(9.0, 0.5)})
+    assert found["grown-pool-beats-joint-builtin-large"] == "refuted"  # 3.9 against 3.8 of joint
+    assert found["grown-pool-beats-dense-replay-builtin-large"] == "supported"
+    assert {study_of(claim) for claim in CLAIMS.values()} == set(STUDIES)
+
+
+def test_recorded_rates_keep_their_standing_beside_the_study(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"format": 1, "studies": {"builtin": study(3.9, 0.01)}}))
+    rates = records.rates_of("builtin", path)
+    assert rates["dense-replay"] == 0.004
+    with pytest.raises(ConfigError, match="has no study on record"):
+        records.rates_of("real", path)
+    settings = StreamSettings(("builtin",), ("dense-replay",), num_seeds=2, first_seed=3, rates=rates)
+    plan = stream_plan(settings)
+    assert plan.seeds == (3, 4)
+    assert plan.arms[0].config.train.learning_rate == 0.004
+    assert base_configs(settings)["dense"].train.learning_rate == 0.016
+    rows = rows_of(plan, {"dense-replay": {3: {"average_loss": 4.0}, 4: {"average_loss": 4.1}}})
+    bases = {"base-dense": {"chosen": 0.016, "standing": "untuned"}}
+    records.record(plan, rows, 50_000, bases, path, label="fresh")
+    found = records.read(path)
+    assert found["builtin"] == study(3.9, 0.01)
+    fresh = found["builtin-fresh"]
+    assert fresh["bases"]["base-dense"] == {"rate": 0.016, "standing": "tuned"}
+    one = fresh["learners"]["dense-replay"]
+    assert (one["rate"], one["standing"]) == (0.004, "tuned")
+    assert one["figures"] == {"3": {"average_loss": 4.0}, "4": {"average_loss": 4.1}}
+    with pytest.raises(ConfigError, match="is no study of builtin"):
+        records.record(plan, rows, 50_000, bases, path, label="other")
+
+
+@pytest.mark.parametrize("rate", [0.016, 0.032])
+def test_learners_are_added_to_a_study_of_the_same_bases(tmp_path: Path, rate: float) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps({"format": 1, "studies": {"builtin": study(3.9, 0.01)}}))
+    plan = stream_plan(StreamSettings(("builtin",), ("dense-adapters",)))
+    rows = rows_of(plan, {"dense-adapters": {0: {"average_loss": 3.0}}})
+    records.record(plan, rows, 50_000, {"base-dense": {"chosen": rate, "standing": "tuned"}}, path)
+    learners = records.read(path)["builtin"]["learners"]
+    assert learners["dense-adapters"]["figures"] == {"0": {"average_loss": 3.0}}
+    assert ("some-grow" in learners) == (rate == 0.016)
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        (["--first-seed", "-1"], "--first-seed = -1: is negative"),
+        (["--recorded-rates", "--tune"], "leave one of the two out"),
+        (["--record", "--label", "other"], "is no study of builtin"),
+    ],
+)
+def test_bad_seeds_rates_and_labels_are_one_line(
+    capsys: pytest.CaptureFixture[str], more: list[str], problem: str
+) -> None:
+    assert main(["continual", "builtin", "--learners", "dense", *more]) == 2
+    assert problem in capsys.readouterr().err.strip().splitlines()[-1]

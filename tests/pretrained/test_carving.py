@@ -18,11 +18,11 @@ from somelab.cli.main import main
 from somelab.errors import ConfigError
 from somelab.interop.huggingface.carved import decoding
 from somelab.pretrained.budget import allocate, harm_curve
-from somelab.pretrained.carving import CarveSettings, Carving, carve
+from somelab.pretrained.carving import CarveSettings, Carving, carve, expected_square
 from somelab.pretrained.comparison import compare
 from somelab.pretrained.groups import grouped_order
 from somelab.pretrained.keys import Queries, mean_keys, moved_by_credit, ridge_router
-from somelab.pretrained.ways import WAYS
+from somelab.pretrained.ways import ways_of
 from tests.pretrained.conftest import llama
 
 transformers = pytest.importorskip("transformers", reason="the extra hf is not installed")
@@ -35,8 +35,16 @@ def carving(tiny: Any, rows: Tensor) -> Carving:
     return carve(tiny, rows, SETTINGS)
 
 
-def test_all_groups_together_are_the_model(tiny: Any, rows: Tensor) -> None:
-    whole = carve(tiny, rows, CarveSettings(num_groups=12, use=1.0, rank=4))
+@pytest.fixture(scope="module")
+def gated(tiny: Any, rows: Tensor) -> Carving:
+    return carve(tiny, rows, CarveSettings.gates(96, use=0.5, rank=0))
+
+
+@pytest.mark.parametrize(
+    "settings", [CarveSettings(num_groups=12, use=1.0, rank=4), CarveSettings.gates(96, use=1.0, rank=2)]
+)
+def test_all_groups_together_are_the_model(tiny: Any, rows: Tensor, settings: CarveSettings) -> None:
+    whole = carve(tiny, rows, settings)
     with torch.no_grad():
         torch.testing.assert_close(whole.model(rows).logits, tiny(rows).logits, rtol=1e-4, atol=1e-4)
         one = whole.model(rows[:1, :1]).logits  # the way of one token
@@ -57,9 +65,10 @@ def test_groups_hold_every_neuron_once(tiny: Any, carving: Carving) -> None:
         assert torch.equal(cut[cut[:, 0].argsort()], whole[whole[:, 0].argsort()])
 
 
-def test_one_token_reads_what_the_mask_selects(carving: Carving, rows: Tensor) -> None:
+@pytest.mark.parametrize("by_gates", [False, True])
+def test_one_token_reads_what_the_mask_selects(carving: Carving, gated: Carving, by_gates: bool) -> None:
     """With and without a compiled kernel, and against the way of several tokens."""
-    block = carving.model.blocks()[0]
+    block = (gated if by_gates else carving).model.blocks()[0]
     x_TD = torch.randn(2, 32, generator=torch.Generator().manual_seed(3))
     with torch.no_grad():
         expected = block(x_TD)
@@ -83,7 +92,11 @@ def test_keys_follow_from_the_seed(tiny: Any, rows: Tensor, carving: Carving) ->
     assert not torch.equal(other_seed.model.blocks()[0].down, carving.model.blocks()[0].down)
 
 
-def test_a_folder_loads_and_generates_the_same(carving: Carving, rows: Tensor, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_gates", [False, True])
+def test_a_folder_loads_and_generates_the_same(
+    carving: Carving, gated: Carving, rows: Tensor, tmp_path: Path, by_gates: bool
+) -> None:
+    carving = gated if by_gates else carving
     carving.model.save_pretrained(tmp_path)
     loaded = transformers.AutoModelForCausalLM.from_pretrained(tmp_path)
     options = {"max_new_tokens": 12, "do_sample": False, "pad_token_id": 0}
@@ -118,14 +131,50 @@ def test_a_folder_loads_without_somelab(carving: Carving, rows: Tensor, tmp_path
     assert float(done.stdout.split()[-1]) == pytest.approx(wanted, rel=1e-4, abs=1e-2)
 
 
-def test_every_way_is_measured_and_the_model_is_as_before(carving: Carving, rows: Tensor) -> None:
+@pytest.mark.parametrize("by_gates", [False, True])
+def test_every_way_is_measured_and_the_model_is_as_before(
+    carving: Carving, gated: Carving, rows: Tensor, by_gates: bool
+) -> None:
+    carving, ways = gated if by_gates else carving, ways_of(by_gates)
     before = {name: tensor.clone() for name, tensor in carving.model.state_dict().items()}
-    records = compare(carving, {"text": rows[:1]}, [0.5], list(WAYS), lambda line: None)
-    assert [one["way"] for one in records] == ["full model", *WAYS]
+    records = compare(carving, {"text": rows[:1]}, [0.5], ways, lambda line: None)
+    assert [one["way"] for one in records] == ["full model", *ways]
     losses = {one["way"]: one["mean"] for one in records}
-    assert abs(losses["hindsight"] - losses["full model"]) < abs(losses["random"] - losses["full model"])
+    assert len(set(losses.values())) == len(losses)
+    if not by_gates:  # with single neurons of random weights, no way is far from the full model
+        assert abs(losses["hindsight"] - losses["full model"]) < abs(losses["random"] - losses["full model"])
     after = carving.model.state_dict()
     assert all(torch.equal(tensor, after[name]) for name, tensor in before.items())
+
+
+def test_gates_choose_the_neurons_that_add_most(gated: Carving, rows: Tensor) -> None:
+    """The gates alone keep more of what the block computes than the neurons that are largest on average."""
+    layer = gated.layers[0]
+    block, x_TD = layer.block, layer.inputs.x_TD
+    hidden_TEN = block.hidden(x_TD) - block.mean_hidden
+    whole = layer.importance_TE.square().sum(dim=1)
+
+    def kept(mask_TE: Tensor) -> float:
+        return float(((layer.importance_TE * mask_TE).square().sum(dim=1) / whole).mean())
+
+    usual_E = layer.importance_TE.square().mean(dim=0)
+    best_E = torch.zeros_like(usual_E).scatter_(0, usual_E.topk(block.num_used).indices, 1.0)
+    assert kept(block.mask(x_TD, hidden_TEN)) > kept(best_E.expand_as(layer.importance_TE)) + 0.02
+
+
+def test_the_expected_square_by_hand() -> None:
+    """Gate 2, u = 1 or 3, mean 5, length 2: 4 * mean of (2 - 5)^2 and (6 - 5)^2 = 20."""
+    a, b, c = expected_square(torch.tensor([[1.0], [3.0]]), torch.tensor([5.0]), torch.tensor([2.0]))[:, 0]
+    assert float(a * 4 + b * 2 + c) == pytest.approx(20.0)
+
+
+def test_the_budget_counts_keys_gates_and_the_linear_map() -> None:
+    keys = CarveSettings(num_groups=48, rank=64)
+    assert keys.share_of_groups(0.75, 32, 64) == pytest.approx(0.75 - 128 / 4608 - 48 / 4608)
+    gates = CarveSettings.gates(1536)
+    assert gates.share_of_groups(0.75, 1, 0) == pytest.approx(0.625)
+    with pytest.raises(ConfigError, match="no more than the gates alone"):
+        CarveSettings.gates(1536, use=0.3).check(1536)
 
 
 def test_keys_find_the_groups_that_matter() -> None:
@@ -185,11 +234,36 @@ def test_the_command_writes_a_folder_that_generates(
     call += ["--test-tokens", "512", "--shares", "0.5", "--rank", "4", "--out", str(out), "--json"]
     assert main(call) == 0
     record = json.loads(capsys.readouterr().out)
-    assert {one["way"] for one in record["table"]} == {"full model", *WAYS}
+    assert {one["way"] for one in record["table"]} == {"full model", *ways_of(by_gates=False)}
     assert sum(record["groups_in_use"]["0.5"]) < 12
     text = transformers.pipeline("text-generation", model=str(out))
     assert len(text("A DOG", max_new_tokens=5)[0]["generated_text"]) > 5
     assert main(call) == 2  # the folder is taken
+
+
+def test_the_command_measures_several_seeds(tiny_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = [
+        "carve",
+        str(tiny_folder),
+        "--experts",
+        "12",
+        "--tokens",
+        "1024",
+        "--test-tokens",
+        "512",
+        "--rank",
+        "4",
+    ]
+    assert main([*call, "--shares", "0.5", "--seeds", "2", "--compare", "keys,pruned-weights", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)["table"]
+    assert [(one["way"], one.get("seed", 0)) for one in table] == [
+        ("full model", 0),
+        ("keys", 0),
+        ("pruned weights", 0),
+        ("keys", 1),
+    ]
+    assert main([*call, "--by-gates", "--use", "0.6", "--shares", "0.5", "--compare", "gates"]) == 0
+    assert "gates" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

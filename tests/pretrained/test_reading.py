@@ -13,9 +13,9 @@ from torch import Tensor
 from somelab.cli.main import main
 from somelab.pretrained.carving import CarveSettings, carve
 from somelab.pretrained.reading import memories
-from somelab.pretrained.reading.learners import Credit, DynamicEvaluation, Learner, Lora
+from somelab.pretrained.reading.learners import Credit, DynamicEvaluation, Growth, Learner, Lora
 from somelab.pretrained.reading.passes import FrozenPass, fingerprint, frozen_pass
-from somelab.pretrained.reading.study import adapt
+from somelab.pretrained.reading.study import adapt, searched
 from tests.pretrained.conftest import VOCABULARY, llama
 
 WEIGHTS = memories.Weights(0.1, 10.0)
@@ -33,7 +33,9 @@ def test_a_frozen_pass_is_the_loss_of_the_model(tiny: Any, rows: Tensor) -> None
     assert float(seen.nats_BS[0].mean()) == pytest.approx(wanted, rel=1e-5)
 
 
-@pytest.mark.parametrize(("kind", "rate"), [(DynamicEvaluation, 0.1), (Lora, 0.01), (Credit, 4.0)])
+@pytest.mark.parametrize(
+    ("kind", "rate"), [(DynamicEvaluation, 0.1), (Lora, 0.01), (Growth, 0.01), (Credit, 4.0)]
+)
 def test_learners_score_first_learn_then_and_are_undone_to_the_bit(
     carved: Any, rows: Tensor, kind: type[Learner], rate: float
 ) -> None:
@@ -49,7 +51,7 @@ def test_learners_score_first_learn_then_and_are_undone_to_the_bit(
     torch.testing.assert_close(frozen_pass(carved, rows[:1]).nats_BS[0], frozen)
 
 
-@pytest.mark.parametrize(("kind", "rate"), [(DynamicEvaluation, 0.3), (Lora, 0.03)])
+@pytest.mark.parametrize(("kind", "rate"), [(DynamicEvaluation, 0.3), (Lora, 0.03), (Growth, 0.03)])
 def test_gradient_learners_learn_what_is_repeated(
     carved: Any, rows: Tensor, kind: type[Learner], rate: float
 ) -> None:
@@ -113,13 +115,22 @@ def test_a_mixture_by_hand() -> None:
 
 
 def test_a_study_reports_every_way_and_changes_nothing(carved: Any, rows: Tensor) -> None:
-    ways = ["cache", "nearest", "memory", "credit", "dynamic", "lora"]
+    ways = ["cache", "nearest", "memory", "credit", "growth", "dynamic", "lora"]
     record = adapt(carved, rows[:2], rows[2:], rows[2:, :100], ways, lambda line: None)
     assert list(record["ways"]) == ways
     assert record["rollback"]["exact"]
     for way, one in record["ways"].items():
         assert one["gain"]["mean"] == pytest.approx(record["frozen"]["loss"] - one["loss"], abs=1e-6), way
     assert all(record["ways"][way]["forgotten"] == 0 for way in ways[:3])
+
+
+def test_a_rate_is_searched_until_the_best_has_a_worse_one_on_either_side() -> None:
+    trials = searched(lambda rate: abs(rate - 0.09), 0.01)
+    assert min(trials, key=lambda rate: trials[rate]) == 0.09
+    assert sorted(trials) == [0.01, 0.03, 0.09, 0.27]
+    assert sorted(searched(lambda rate: rate, 1.0)) == pytest.approx([0.012, 0.037, 0.11, 0.33, 1.0, 3.0])
+    diverging = searched(lambda rate: rate if rate < 2 else float("nan"), 1.0)
+    assert diverging[3.0] == float("inf")
 
 
 def test_the_command_adapts_a_folder(tiny_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

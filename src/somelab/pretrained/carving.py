@@ -30,7 +30,7 @@ that give some tokens, such as the first, values hundreds of times larger than u
 relies; a linear score misses them."""
 FOREMOST = 1e6  # offset of those groups, above any score
 SHRINKAGE = 0.3  # of the regression that stands for skipped groups
-STAND_IN_TOKENS = 2048  # on which it is fitted
+STAND_IN_TOKENS = 8192  # on which it is fitted; with 2,048 it overfits
 Progress = Callable[[str], None]
 
 
@@ -48,7 +48,17 @@ class CarveSettings:
     """Rank of the linear map that stands for skipped groups; 0: their mean alone."""
     even: bool = False
     """Use the same number of groups in every layer."""
+    by_gates: bool = False
+    """Every neuron is a group, chosen by its own gate. All gates are read, a third of the weights."""
+    whiten: bool = False
+    """Keys are compared with inputs that are whitened by their covariance, which all groups share."""
     seed: int = 0
+
+    @classmethod
+    def gates(cls, num_neurons: int, **changes: Any) -> CarveSettings:
+        """Settings by gates, for blocks of so many neurons. The linear map is smaller: neurons in use cost
+        less, so its weights are better spent on them."""
+        return cls(**{"rank": 32, **changes, "num_groups": num_neurons, "by_gates": True})
 
     def check(self, num_neurons: int) -> None:
         if self.num_groups < 2 or num_neurons % self.num_groups:
@@ -59,27 +69,42 @@ class CarveSettings:
             )
         if not 0 < self.use <= 1:
             raise ConfigError("--use", self.use, "is not a share", "choose a value above 0, up to 1")
+        self.share_of_groups(self.use, num_neurons // self.num_groups, self.rank)
         if not 0 <= self.common < 1:
             raise ConfigError("--common", self.common, "is not a share", "choose a value from 0 to below 1")
         if self.rank < 0:
             raise ConfigError("--rank", self.rank, "is negative", "choose 0 or more")
 
     def share_of_groups(self, use: float, group_size: int, rank: int) -> float:
-        """What is left of the budget for groups: the linear map reads 2 R D weights, a neuron 3 D."""
-        return use - 2 * rank / (3 * group_size * self.num_groups)
+        """What is left of the budget for groups: the linear map reads 2 R D weights, a key D, a neuron 3 D.
+        By gates, D of the 3 are read of all neurons."""
+        left = use - 2 * rank / (3 * group_size * self.num_groups)
+        if not self.by_gates:
+            return left - 1 / (3 * group_size)
+        if left <= 1 / 3:
+            remedy = "choose more than 0.34, or a smaller rank"
+            raise ConfigError("--use", use, "is no more than the gates alone", remedy)
+        return (left - 1 / 3) * 1.5
 
 
 class CarvedLayer:
     """One block with what calibration knows about it."""
 
     def __init__(
-        self, block: CarvedFeedForward, inputs: BlockInputs, hidden_TEN: Tensor, seed: int, number: int
+        self,
+        block: CarvedFeedForward,
+        inputs: BlockInputs,
+        hidden_TEN: Tensor,
+        settings: CarveSettings,
+        number: int,
     ) -> None:
         """`hidden_TEN`: the hidden values on the inputs, as deviations from their means."""
-        self.block, self.inputs, self.seed, self.number = block, inputs, seed, number
+        self.block, self.inputs, self.seed, self.number = block, inputs, settings.seed, number
+        self.whiten = settings.whiten
         self.importance_TE = importance(hidden_TEN, block.down)
-        self.queries = Queries.plain(inputs.x_TD)
-        self.start = mean_keys(self.queries(inputs.x_TD), self.importance_TE)
+        if not block.by_gates:
+            self.queries = Queries.plain(inputs.x_TD)
+            self.start = mean_keys(self.queries(inputs.x_TD), self.importance_TE)
         step = max(1, inputs.x_TD.shape[0] // STAND_IN_TOKENS)
         # Copies: a view would keep the values of all tokens alive.
         self.sample_TD, self.hidden_TEN = inputs.x_TD[::step].clone(), hidden_TEN[::step].clone()
@@ -90,13 +115,14 @@ class CarvedLayer:
         """The keys before they move."""
         return with_always(self.queries.router(*self.start))
 
-    def moved_router(self, num_used: int) -> Router:
+    def moved_router(self, num_used: int, *, whitened: bool = False) -> Router:
         """The keys after credit, for this number of groups in use."""
         always = num_always(self.block.num_groups)
         if num_used <= always:
             return self.first_router
-        q_TD, rest_TE = self.queries(self.inputs.x_TD), self.importance_TE[:, always:]
-        keys_ED, offset_E = self.start
+        queries = Queries.of(self.inputs.x_TD) if whitened else self.queries
+        q_TD, rest_TE = queries(self.inputs.x_TD), self.importance_TE[:, always:]
+        keys_ED, offset_E = mean_keys(q_TD, self.importance_TE) if whitened else self.start
         moved_ED, moved_E = moved_by_credit(
             q_TD,
             rest_TE,
@@ -106,10 +132,16 @@ class CarvedLayer:
             layer=self.number,
         )
         keys_ED, offset_E = torch.cat([keys_ED[:always], moved_ED]), torch.cat([offset_E[:always], moved_E])
-        return with_always(self.queries.router(keys_ED, offset_E))
+        return with_always(queries.router(keys_ED, offset_E))
+
+    def set_keys_(self) -> None:
+        """Keys for the present number of groups in use. Gates are as they are."""
+        if not self.block.by_gates:
+            self.route_(self.moved_router(self.block.num_used, whitened=self.whiten))
 
     def harm(self) -> list[float]:
-        score_TE = self.first_router.score(self.inputs.x_TD)
+        by_gates, x_TD = self.block.by_gates, self.inputs.x_TD
+        score_TE = self.block.score(x_TD) if by_gates else self.first_router.score(x_TD)
         return harm_curve(self.importance_TE, score_TE, self.inputs.residual_T)
 
     def route_(self, router: Router) -> None:
@@ -160,6 +192,8 @@ def with_always(router: Router) -> Router:
 
 def importance(hidden_TEN: Tensor, down_END: Tensor) -> Tensor:
     """Length of what each group adds to the block's output, beyond its mean, [T, E]: sqrt(h' D D' h)."""
+    if down_END.shape[1] == 1:
+        return hidden_TEN[:, :, 0].abs() * down_END[:, 0].norm(dim=1)
     gram_ENM = torch.einsum("end,emd->enm", down_END, down_END)
     square_TE = torch.stack(
         [(hidden_TEN[:, e] @ gram_ENM[e] * hidden_TEN[:, e]).sum(dim=1) for e in range(len(gram_ENM))], dim=1
@@ -205,7 +239,7 @@ class Carving:
         self.model.use_(self.groups_for(use))
         for layer in self.layers:
             layer.block.scores = None
-            layer.route_(layer.moved_router(layer.block.num_used))
+            layer.set_keys_()
             layer.stand_in_(self.rank)
             if progress is not None:
                 progress(f"keys of layer {layer.number + 1} of {len(self.layers)}")
@@ -238,6 +272,7 @@ def carve_from(
 
     config: Any = model.config
     shape = {**config.to_dict(), "num_groups": settings.num_groups, "linear_rank": settings.rank}
+    shape["by_gates"] = settings.by_gates
     shape.pop("model_type", None)
     shape.pop("architectures", None)
     with torch.device("meta"):
@@ -246,7 +281,7 @@ def carve_from(
     for number, (layer, seen) in enumerate(zip(list(model.model.layers), inputs, strict=True)):
         block, hidden_TEN = cut(layer.mlp, seen.x_TD, settings, number)
         carved.model.layers[number].mlp = block
-        layers.append(CarvedLayer(block, seen, hidden_TEN, settings.seed, number))
+        layers.append(CarvedLayer(block, seen, hidden_TEN, settings, number))
         if progress is not None:
             progress(f"groups of layer {number + 1} of {len(inputs)}")
     _share_others_(carved, model)
@@ -264,23 +299,33 @@ def cut(mlp: Any, x_TD: Tensor, settings: CarveSettings, number: int) -> tuple[C
         mlp.up_proj.weight.detach(),
         mlp.down_proj.weight.detach(),
     )
-    hidden_TF = mlp.act_fn(x_TD @ gate_FD.T) * (x_TD @ up_FD.T)
+    gate_TF, up_TF = mlp.act_fn(x_TD @ gate_FD.T), x_TD @ up_FD.T
+    hidden_TF = gate_TF * up_TF
     mean_F = hidden_TF.mean(dim=0)
     hidden_TF = hidden_TF - mean_F
     contribution_TF = hidden_TF.abs() * down_DF.norm(dim=0)
     num_groups = settings.num_groups
-    order_F = grouped_order(
-        contribution_TF, num_groups, round(settings.common * num_groups), seed=settings.seed, layer=number
-    )
+    num_common = num_groups if settings.by_gates else round(settings.common * num_groups)
+    order_F = grouped_order(contribution_TF, num_groups, num_common, seed=settings.seed, layer=number)
     num_neurons, width = gate_FD.shape
     size = num_neurons // num_groups
-    block = CarvedFeedForward(width, num_groups, size, settings.rank, mlp.act_fn)
+    block = CarvedFeedForward(width, num_groups, size, settings.rank, mlp.act_fn, by_gates=settings.by_gates)
+    if settings.by_gates:
+        block.square.copy_(expected_square(up_TF, mean_F, down_DF.norm(dim=0))[:, order_F])
     both = [weight[order_F].view(num_groups, size, width) for weight in (gate_FD, up_FD)]
     block.gate_up.data = torch.stack(both, dim=1).contiguous()
     block.down.data = down_DF.T[order_F].reshape(num_groups, size, width).contiguous()
     block.mean_hidden.copy_(mean_F[order_F].view(num_groups, size))
     block.bias.copy_(down_DF @ mean_F)
     return block, hidden_TF[:, order_F].view(-1, num_groups, size)
+
+
+def expected_square(up_TF: Tensor, mean_F: Tensor, length_F: Tensor) -> Tensor:
+    """The coefficients of |d|^2 E[(g u - m)^2 | g] = |d|^2 (E[u^2] g^2 - 2 m E[u] g + m^2), [3, F]: what a
+    neuron adds beyond its mean m, where its gate g is known and u is not."""
+    square_F = length_F.square()
+    parts = (up_TF.square().mean(dim=0), -2 * mean_F * up_TF.mean(dim=0), mean_F.square())
+    return torch.stack([square_F * part for part in parts])
 
 
 def _share_others_(carved: Any, model: Any) -> None:

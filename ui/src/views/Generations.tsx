@@ -69,11 +69,12 @@ function BornTable({ study, learner }: { study: Study; learner: StudyLearner }) 
 
 function Served({ study, learner }: { study: Study; learner: StudyLearner }) {
   const own = new Map(learner.generations.map((one) => [one.name, one.at_experience]));
+  const numbers = new Map(learner.generations.map((one, i) => [one.name, `${i + 1}`])); // as in the stream; names are too long for columns
   return (
-    <Figure title="What each expert took over" aside={<RampLegend ramp={(share) => viridis(share)} low="0 %" high="100 % of the tokens" label="share" />} reading="Share of the tokens of an experience (row) that an expert (column) serves. Framed: the expert that was grown for it.">
+    <Figure title="What each expert took over" aside={<RampLegend ramp={(share) => viridis(share)} low="0 %" high="100 % of the tokens" label="share" />} reading="Share of the tokens of an experience (row) that an expert (column: the base, then generations by number) serves. Framed: the expert that was grown for it.">
       <Matrix
         caption={`${learner.name}: percentage of the tokens of each experience by expert`}
-        corner="text" rows={study.experiences} columns={learner.served_by} values={learner.served.map((row) => row.map((share) => 100 * share))} digits={0} ramp={(value) => viridis(value / 100)}
+        corner="text" rows={study.experiences} columns={learner.served_by.map((name) => numbers.get(name) ?? name)} values={learner.served.map((row) => row.map((share) => 100 * share))} digits={0} ramp={(value) => viridis(value / 100)}
         marked={(row, column) => own.get(learner.served_by[column] ?? "") === row} markedNote="grown for it" between="of"
       />
     </Figure>

@@ -11,8 +11,9 @@ from somelab.errors import ConfigError, SomelabError, nearest
 if TYPE_CHECKING:
     from somelab.cli.lab.adapt import Arguments
 
-WAYS = ("cache", "nearest", "memory", "credit", "dynamic", "lora")
+WAYS = ("cache", "nearest", "memory", "credit", "growth", "dynamic", "lora")
 TOKENS, TUNING_TOKENS, HOME_TOKENS = 4096, 2048, 2048
+OLD_TOKENS = 32768  # of text like the home text, which are counted for a key; no model reads them
 
 
 def run(arguments: Arguments) -> None:
@@ -47,7 +48,7 @@ def _record(arguments: Arguments, ways: list[str] | None) -> dict[str, Any]:
 
     prepare_process()
     model, tokenizer = open_model(str(arguments.run))
-    is_carved = model.config.model_type == "somelab_carved"
+    is_carved = model.config.model_type == "somelab_carved" and not model.config.by_gates
     if ways is None:
         ways = [way for way in WAYS if way != "credit" or is_carved]
     elif "credit" in ways and not is_carved:
@@ -62,7 +63,8 @@ def _record(arguments: Arguments, ways: list[str] | None) -> dict[str, Any]:
     home_BS = token_rows(
         tokenizer, arguments.home or "builtin", min(arguments.home_tokens, HOME_TOKENS), held_out=True
     )
-    record = adapt(model, rows_BS, tuning_BS, home_BS, ways, _say)
+    old_BS = token_rows(tokenizer, arguments.home or "builtin", OLD_TOKENS) if "growth" in ways else None
+    record = adapt(model, rows_BS, tuning_BS, home_BS, ways, _say, old_BS=old_BS)
     return {
         "model": str(arguments.run),
         "data": arguments.data,
@@ -97,7 +99,11 @@ def _print(record: dict[str, Any]) -> None:
             "" if over is None else _interval(over),
             f"{one['forgotten']:+.4f}",
             f"{one['seconds']:.1f}",
-            ", ".join(f"{name} {value}" for name, value in one["settings"].items() if name != "trials"),
+            ", ".join(
+                f"{name} {value}"
+                for name, value in one["settings"].items()
+                if name not in ("trials", "tuned") or (name == "tuned" and not value)
+            ),
         )
     out.print(shown)
     out.print(

@@ -4,13 +4,16 @@ use."""
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from somelab.errors import ConfigError, SomelabError, nearest
+
+if TYPE_CHECKING:
+    from somelab.pretrained.carving import CarveSettings
 
 
 @dataclass(frozen=True)
@@ -37,20 +40,28 @@ class Arguments:
     test_tokens: Annotated[int, tyro.conf.arg(metavar="N")] = 4096
     """Tokens for the test."""
     compare: Annotated[str, tyro.conf.arg(metavar="WAY,...")] = "all"
-    """Which ways to measure: all, none, or some of hindsight, keys, keys-unmoved, ridge, static, random,
-    pruned-activation, pruned-weights."""
+    """Which ways to measure: all, none, or some of hindsight, gates, keys, keys-whitened,
+    keys-unmoved, ridge, static, random, pruned-activation, pruned-weights."""
     shares: Annotated[str, tyro.conf.arg(metavar="SHARE,...")] = "0.75,0.5,0.25"
     """Shares in use to measure."""
-    rank: Annotated[int, tyro.conf.arg(metavar="N")] = 64
-    """Rank of the linear map that stands for skipped groups; it counts as weights in use. 0: their mean."""
+    rank: Annotated[int | None, tyro.conf.arg(metavar="N", help_behavior_hint="")] = None
+    """Rank of the linear map that stands for skipped groups; it counts as weights in use. 0: their mean.
+    Without it: 64, or 32 by gates."""
     common: Annotated[float, tyro.conf.arg(metavar="SHARE")] = 0.25
     """Share of the groups that hold the neurons with the largest contributions; the rest is clustered."""
+    by_gates: bool = False
+    """Choose single neurons, each by its own gate, instead of groups by keys. All gates are read, a third of
+    the weights."""
+    whiten: bool = False
+    """Compare keys with inputs that are whitened by their covariance."""
     even: bool = False
     """Use equally many groups in each layer, instead of dividing the budget by estimated harm."""
     speed: bool = False
     """Also measure how fast it generates at each share, in turns with the full model."""
     seed: int = 0
     """Random seed of the clusters."""
+    seeds: Annotated[int, tyro.conf.arg(metavar="N")] = 1
+    """Number of random seeds for the table, from --seed on. The first is that of the written model."""
     json: bool = False
     """Print JSON."""
 
@@ -58,7 +69,9 @@ class Arguments:
 def run(arguments: Arguments) -> None:
     from somelab.cli.terminal import print_json
 
-    shares, ways = _shares(arguments.shares), _ways(arguments.compare)
+    shares, ways = _shares(arguments.shares), _ways(arguments.compare, arguments.by_gates)
+    if arguments.seeds < 1:
+        raise ConfigError("--seeds", arguments.seeds, "measures nothing", "choose 1 or more")
     if arguments.tokens < 2 or arguments.test_tokens < 2:
         raise SomelabError("--tokens and --test-tokens must be 2 or more")
     record = _record(arguments, shares, ways)
@@ -76,15 +89,16 @@ def _shares(text: str) -> list[float]:
     return shares
 
 
-def _ways(text: str) -> list[str]:
-    from somelab.pretrained.ways import WAYS
+def _ways(text: str, by_gates: bool) -> list[str]:
+    from somelab.pretrained.ways import ways_of
 
+    known_ways = ways_of(by_gates)
     if text in ("all", "none"):
-        return list(WAYS) if text == "all" else []
+        return known_ways if text == "all" else []
     chosen = [word.strip().replace("-", " ") for word in text.split(",") if word.strip()]
     for way in chosen:
-        if way not in WAYS:
-            known = [name.replace(" ", "-") for name in WAYS]
+        if way not in known_ways:
+            known = [name.replace(" ", "-") for name in known_ways]
             raise ConfigError("--compare", way, "is not a way to choose", nearest(way, known))
     return chosen
 
@@ -93,29 +107,25 @@ def _record(arguments: Arguments, shares: list[float], ways: list[str]) -> dict[
     import time
 
     from somelab.interop.huggingface.exporting import check_free
-    from somelab.pretrained.calibration import token_rows
-    from somelab.pretrained.carving import CarveSettings, carve
+    from somelab.pretrained.calibration import block_inputs, token_rows
+    from somelab.pretrained.carving import carve_from
     from somelab.pretrained.comparison import compare
     from somelab.pretrained.exporting import export
     from somelab.pretrained.source import open_model
+    from somelab.pretrained.ways import WITHOUT_SEED
     from somelab.training.machine.process import prepare_process
 
     if arguments.out is not None:
         check_free(arguments.out)
     prepare_process()
-    settings = CarveSettings(
-        num_groups=arguments.experts,
-        use=arguments.use,
-        common=arguments.common,
-        rank=arguments.rank,
-        even=arguments.even,
-        seed=arguments.seed,
-    )
     model, tokenizer = open_model(arguments.model)
-    settings.check(model.config.intermediate_size)
+    settings = _settings(arguments, model.config.intermediate_size)
+    for share in {settings.use, *shares}:
+        replace(settings, use=share).check(model.config.intermediate_size)
     rows_BS = token_rows(tokenizer, arguments.data, arguments.tokens)
     start = time.perf_counter()
-    carving = carve(model, rows_BS, settings, progress=_say)
+    inputs = block_inputs(model, rows_BS)
+    carving = carve_from(model, inputs, settings, progress=_say)
     record: dict[str, Any] = {
         "model": arguments.model,
         "experts": settings.num_groups,
@@ -137,6 +147,11 @@ def _record(arguments: Arguments, shares: list[float], ways: list[str]) -> dict[
         }
         record["test_tokens"] = sum(part.numel() for part in rows.values())
         record["table"] = compare(carving, rows, shares, ways, _say)
+        others = [way for way in ways if way not in WITHOUT_SEED]
+        for seed in range(settings.seed + 1, settings.seed + arguments.seeds if others else 0):
+            other = carve_from(model, inputs, replace(settings, seed=seed), progress=_say)
+            found = compare(other, rows, shares, others, _say)
+            record["table"] += [{**one, "seed": seed} for one in found if one["way"] in others]
     if arguments.speed:
         record["speed"] = _speed(carving, model, shares, rows_BS[0, :32])
     if arguments.out is not None:
@@ -144,6 +159,22 @@ def _record(arguments: Arguments, shares: list[float], ways: list[str]) -> dict[
         record["folder"] = str(folder)
         record["bytes"] = sum(file.stat().st_size for file in folder.iterdir())
     return record
+
+
+def _settings(arguments: Arguments, num_neurons: int) -> CarveSettings:
+    from somelab.pretrained.carving import CarveSettings
+
+    given = {
+        "use": arguments.use,
+        "common": arguments.common,
+        "even": arguments.even,
+        "whiten": arguments.whiten,
+        "seed": arguments.seed,
+        **({} if arguments.rank is None else {"rank": arguments.rank}),
+    }
+    if arguments.by_gates:
+        return CarveSettings.gates(num_neurons, **given)
+    return CarveSettings(num_groups=arguments.experts, **given)
 
 
 def _speed(carving: Any, model: Any, shares: list[float], prompt_S: Any) -> list[dict[str, Any]]:
@@ -165,12 +196,21 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def _cells(records: list[dict[str, Any]]) -> tuple[list[float], dict[str, dict[float, float]]]:
+def _cells(records: list[dict[str, Any]]) -> tuple[list[float], dict[str, dict[float, list[float]]]]:
+    """The shares, and the losses by way and share, one for each random seed."""
     shares = list(dict.fromkeys(one["use"] for one in records if one["way"] != "full model"))
-    by_way: dict[str, dict[float, float]] = {}
+    by_way: dict[str, dict[float, list[float]]] = {}
     for one in records:
-        by_way.setdefault(one["way"], {})[one["use"]] = one["mean"]
+        by_way.setdefault(one["way"], {}).setdefault(one["use"], []).append(one["mean"])
     return shares, by_way
+
+
+def _shown(losses: list[float]) -> str:
+    """The mean, with the 95 % interval over seeds if there are several."""
+    from somelab.analysis.intervals import interval
+
+    found = interval(losses)
+    return f"{found.mean:.4f}" + (f" ± {found.mean - found.low:.4f}" if len(losses) > 1 else "")
 
 
 def _markdown(records: list[dict[str, Any]]) -> str:
@@ -182,7 +222,7 @@ def _markdown(records: list[dict[str, Any]]) -> str:
         "|---" * (len(shares) + 1) + "|",
     ]
     for way, losses in by_way.items():
-        cells = [f"{losses.get(share, losses.get(1.0, float('nan'))):.4f}" for share in shares]
+        cells = [_shown(losses.get(share) or losses[1.0]) for share in shares]
         lines.append(f"| {way} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -192,8 +232,8 @@ def _print(record: dict[str, Any]) -> None:
 
     out = console()
     out.print(
-        f"{record['model']}: {record['experts']} groups in each block, keys from {record['tokens']:,} tokens "
-        f"of {record['data']}, {record['seconds']:.0f} s",
+        f"{record['model']}: {record['experts']} groups in each block, calibrated on {record['tokens']:,} "
+        f"tokens of {record['data']}, {record['seconds']:.0f} s",
         soft_wrap=True,
     )
     if record["table"]:
@@ -205,9 +245,11 @@ def _print(record: dict[str, Any]) -> None:
             if way == "full model":
                 shown.add_row(way, *[f"{full:.4f}"] * len(shares))
             else:
-                shown.add_row(
-                    way, *[f"{losses[share]:.4f} ({losses[share] - full:+.3f})" for share in shares]
-                )
+                above = [sum(losses[share]) / len(losses[share]) - full for share in shares]
+                cells = [
+                    f"{_shown(losses[share])} ({one:+.3f})" for share, one in zip(shares, above, strict=True)
+                ]
+                shown.add_row(way, *cells)
         out.print(f"\nloss on {record['test_tokens']:,} other tokens, by share of the weights in use:")
         out.print(shown)
     for row in record.get("speed", []):

@@ -27,6 +27,10 @@ class Arguments:
     """Size of the models."""
     seeds: Annotated[int, tyro.conf.arg(metavar="N")] = 1
     """Number of random seeds."""
+    first_seed: Annotated[int, tyro.conf.arg(metavar="N")] = 0
+    """The first of them; the others follow."""
+    recorded_rates: bool = False
+    """Use the learning rates on record for this stream, instead of a search."""
     tokens: Annotated[int, tyro.conf.arg(metavar="N")] = 100_000
     """Training tokens of each experience."""
     eval_tokens: Annotated[int, tyro.conf.arg(metavar="N")] = 16_384
@@ -39,6 +43,8 @@ class Arguments:
     """Keep bases, results and tables here. Without it: nothing is kept."""
     record: bool = False
     """Put the study on record in the package: `somelab evidence --list` shows the verdicts that follow."""
+    label: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None
+    """With --record: beside the stream's own study; fresh (other random seeds) or large (larger models)."""
     json: bool = False
     """Print JSON."""
     overrides: tyro.conf.Suppress[dict[str, str]] = field(default_factory=dict)
@@ -55,11 +61,14 @@ def run(arguments: Arguments) -> int:
     from somelab.experiments.streams.plan import StreamSettings
     from somelab.experiments.streams.study import run_study
 
-    if arguments.record:
+    rates: dict[str, float] = {}
+    if arguments.record or arguments.recorded_rates:
         from somelab.adapt.continual.stream import names_of
-        from somelab.experiments.streams.records import stream_of
+        from somelab.experiments.streams.records import rates_of, stream_of, study_name
 
-        stream_of(" > ".join(name for name, _ in names_of(arguments.stream)))
+        stream = stream_of(" > ".join(name for name, _ in names_of(arguments.stream)))
+        study_name(stream, arguments.label)
+        rates = rates_of(stream) if arguments.recorded_rates else {}
     requested = arguments.learners
     settings = StreamSettings(
         stream=arguments.stream,
@@ -68,6 +77,8 @@ def run(arguments: Arguments) -> int:
         else tuple(name.strip() for name in requested.split(",") if name.strip()),
         scale=arguments.scale,
         num_seeds=arguments.seeds,
+        first_seed=arguments.first_seed,
+        rates=rates,
         tokens=arguments.tokens,
         eval_tokens=arguments.eval_tokens,
         from_scratch=arguments.from_scratch,
@@ -81,7 +92,7 @@ def run(arguments: Arguments) -> int:
         from somelab.experiments.streams import records
 
         tokens, bases = result.summary["tokens_per_experience"], result.summary["bases"]
-        records.record(result.plan, result.rows, tokens, bases)
+        records.record(result.plan, result.rows, tokens, bases, label=arguments.label)
     if arguments.json:
         print_json({**result.summary, "cpu_seconds": seconds})
         return result.exit_code

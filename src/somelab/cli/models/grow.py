@@ -25,9 +25,14 @@ class Arguments:
     select them where such text is read. A killed growth goes on when the command is repeated."""
 
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """The run folder."""
+    """The run folder; or a pretrained model: smollm2, or a folder of Hugging Face. A pretrained model is
+    measured, and nothing is kept."""
     data: Annotated[str | None, tyro.conf.arg(metavar="DATA", help_behavior_hint="")] = None
-    """The new text: a file, a folder, or builtin:KIND."""
+    """The new text: a file, a folder, or builtin:KIND. Pretrained models: several files, separated by commas,
+    one generation each."""
+    home: Annotated[str | None, tyro.conf.arg(metavar="DATA", help_behavior_hint="")] = None
+    """Pretrained models: text of the kind that it knows, for the base's key and the measurement of
+    forgetting. Without it: builtin."""
     name: Annotated[str | None, tyro.conf.arg(metavar="NAME", help_behavior_hint="")] = None
     """Name of the generation. Without it: from the text's file name."""
     experts: Annotated[int, tyro.conf.arg(metavar="N")] = 1
@@ -70,6 +75,12 @@ def run(arguments: Arguments) -> int:
     if sum(asked.values()) != 1:
         given = " ".join(name for name, is_given in asked.items() if is_given) or "nothing"
         raise SomelabError(f"somelab grow: {given} was given; give exactly one of {', '.join(asked)}")
+    from somelab.pretrained.source import is_pretrained
+
+    if arguments.data is not None and is_pretrained(str(arguments.run)):
+        from somelab.cli.models.grow_pretrained import run as run_pretrained
+
+        return run_pretrained(arguments)
     folder = RunFolder.open(arguments.run)
     if arguments.data is not None:
         return _grow(arguments, folder, arguments.data)
@@ -106,7 +117,7 @@ def _grow(arguments: Arguments, folder: RunFolder, data: str) -> int:
     train = folder.config().train
     plan = GrowthPlan(
         source=data,
-        name=arguments.name or _name_of(data),
+        name=arguments.name or name_of(data),
         learning_rate=train.learning_rate if arguments.learning_rate is None else arguments.learning_rate,
         num_steps=_num_steps(arguments, folder),
         num_experts=arguments.experts,
@@ -139,7 +150,7 @@ def _num_steps(arguments: Arguments, folder: RunFolder) -> int | None:
     return max(1, arguments.tokens // (config.train.batch_size * config.model.seq_len))
 
 
-def _name_of(data: str) -> str:
+def name_of(data: str) -> str:
     """A name from a file or a kind of built-in text."""
     stem = data.partition(":")[2] if data.startswith("builtin:") else Path(data).stem
     return "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in stem)[:64]

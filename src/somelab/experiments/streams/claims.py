@@ -10,6 +10,10 @@ TOPIC = "Growing pools"
 SOURCE = "frozen experts that were trained; not in the reports"
 STREAMS = {"builtin": " > ".join(KINDS), "real": "tinystories-train > wikitext2-valid-test > verse"}
 """The experiences of each stream, as a study's title has them."""
+FRESH, LARGE = "fresh", "large"
+STUDIES = ("builtin", "builtin-fresh", "builtin-large", "real", "real-fresh")
+"""What may be on record: the studies of the streams; with random seeds that nobody had seen when the settings
+of growth were chosen (fresh); and with dense models as large as the grown one (large)."""
 GROWN, BOUND = "some-grow", "joint"
 OTHERS = ("dense", "dense-ewc", "dense-replay")
 MOST_FORGETTING = 0.02
@@ -69,6 +73,58 @@ def _claims(stream: str) -> tuple[Claim, ...]:
     )
 
 
+def _fresh(stream: str) -> tuple[Claim, ...]:
+    """The same with fresh random seeds, at the settings and learning rates on record."""
+    study = f"{stream}-{FRESH}"
+    where = "the built-in stream" if stream == "builtin" else "the stream of real texts"
+    grown, replay = f"{study}/{GROWN}", f"{study}/dense-replay"
+    caveat = f"{CAVEAT} Settings and rates were fixed before these seeds were run."
+    measure = "final_forgetting"
+    return (
+        Claim(
+            f"grown-pool-forgets-little-{study}",
+            f"With fresh random seeds, a grown pool forgets at most {MOST_FORGETTING} nats on {where}",
+            SOURCE,
+            (Test(f"{measure} of {GROWN}", measure, {grown: 1.0}, "at most", MOST_FORGETTING),),
+            caveat,
+        ),
+        Claim(
+            f"grown-pool-beats-dense-replay-{study}",
+            f"With fresh random seeds, a grown pool ends {where} below replay of stored text",
+            SOURCE,
+            (lower(grown, replay, measure="average_loss", label=f"average loss: {GROWN} - dense-replay"),),
+            caveat,
+        ),
+    )
+
+
+def _large() -> tuple[Claim, ...]:
+    """Against dense models of the grown one's final size."""
+    return tuple(
+        Claim(
+            f"grown-pool-beats-{other}-builtin-{LARGE}",
+            f"A grown pool ends the built-in stream at a lower average loss than {words} of a dense model as "
+            "large as the grown one",
+            SOURCE,
+            (
+                lower(
+                    f"builtin/{GROWN}",
+                    f"builtin-{LARGE}/{other}",
+                    measure="average_loss",
+                    label=f"average loss: {GROWN} - {other} of equal size",
+                ),
+            ),
+            CAVEAT,
+        )
+        for other, words in ((BOUND, "joint training"), ("dense-replay", "replay of stored text"))
+    )
+
+
+def study_of(claim: Claim) -> str:
+    """The study on record that a claim is judged by."""
+    return max((study for study in STUDIES if claim.id.endswith(f"-{study}")), key=len)
+
+
 def _words(learner: str) -> str:
     return {
         "dense": "fine-tuning",
@@ -77,4 +133,8 @@ def _words(learner: str) -> str:
     }[learner]
 
 
-CLAIMS: dict[str, Claim] = {claim.id: claim for stream in STREAMS for claim in _claims(stream)}
+CLAIMS: dict[str, Claim] = {
+    claim.id: claim
+    for claims in (*map(_claims, STREAMS), *map(_fresh, STREAMS), _large())
+    for claim in claims
+}

@@ -71,6 +71,7 @@ class StreamSettings:
     learners: tuple[str, ...] = tuple(LEARNERS)
     scale: str = "micro"
     num_seeds: int = 1
+    first_seed: int = 0
     tokens: int = 100_000
     """Training tokens of each experience."""
     base_factor: int = 4
@@ -82,6 +83,8 @@ class StreamSettings:
     search begins."""
     tune: bool = False
     """Search the best learning rate of each base and each learner first."""
+    rates: dict[str, float] = field(default_factory=dict[str, float])
+    """Learning rates of learners and bases (`base-dense`), where a search has found them before."""
     changes: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
@@ -91,17 +94,21 @@ class StreamSettings:
             if self.from_scratch and LEARNERS[learner].needs_base:
                 problem = "needs a trained base"
                 raise ConfigError("--learners", learner, problem, "leave out --from-scratch, or this learner")
+        if self.first_seed < 0:
+            raise ConfigError("--first-seed", self.first_seed, "is negative", "choose 0 or more")
+        if self.rates and self.tune:
+            raise ConfigError("--tune", True, "searches rates that are on record", "leave one of the two out")
         for name in ("tokens", "eval_tokens"):
             if getattr(self, name) < 1:
                 raise ConfigError(name, getattr(self, name), "leaves nothing to do", "choose 1 or more")
 
     def conditions(self) -> dict[str, Any]:
-        """What results must share to be in one table: everything but the learners and the number of seeds."""
-        return {
-            name: value
-            for name, value in json.loads(json.dumps(asdict(self))).items()
-            if name not in ("learners", "num_seeds")
-        }
+        """What results must share to be in one table: everything but the learners, their rates and the
+        seeds."""
+        own = ("learners", "num_seeds", "first_seed", "rates")
+        shared = {k: v for k, v in json.loads(json.dumps(asdict(self))).items() if k not in own}
+        bases = {name: rate for name, rate in self.rates.items() if name.startswith("base-")}
+        return {**shared, "base_rates": bases} if bases else shared
 
 
 def some_config(scale: str, changes: dict[str, Any]) -> Config:
@@ -124,14 +131,14 @@ def stream_plan(settings: StreamSettings) -> Plan:
         kind = LEARNERS[name].feed_forward
         compared = name != COMPARED_WITH and COMPARED_WITH in settings.learners
         task = follow(settings, name, base_name(kind))
-        own = {"train.learning_rate": first_rate(settings, kind)}
+        own = {"train.learning_rate": settings.rates.get(name, first_rate(settings, kind))}
         config = override(configs[kind], own)
         return Arm(name, config, base=COMPARED_WITH if compared else None, task=task)
 
     return Plan(
         "continual",
         tuple(arm(name) for name in settings.learners),
-        seeds_of(settings.num_seeds),
+        tuple(settings.first_seed + seed for seed in seeds_of(settings.num_seeds)),
         " > ".join(name for name, _ in named),
         settings.scale,
         {"tokens per experience": str(settings.tokens)},
@@ -145,8 +152,10 @@ def base_configs(settings: StreamSettings) -> dict[str, Config]:
     some = some_config(settings.scale, settings.changes)
     steps = settings.base_factor * steps_of(settings.tokens, some)
     first = {"train.steps": steps, "data.source": names_of(settings.stream)[0][1]}
+    given = settings.changes.get("train.learning_rate")
     rates = {
-        kind: settings.changes.get("train.learning_rate", BASE_RATES[kind]) for kind in ("some", "dense")
+        kind: settings.rates.get(base_name(kind), rate if given is None else given)
+        for kind, rate in BASE_RATES.items()
     }
     return {
         "some": override(some, {**first, "train.learning_rate": rates["some"]}),

@@ -15,7 +15,7 @@ from somelab.experiments.claims.claim import Claim
 from somelab.experiments.ledger.listing import claim_record
 from somelab.experiments.ledger.records import rounded
 from somelab.experiments.ledger.verdict import ClaimResult, judge
-from somelab.experiments.streams.claims import CLAIMS, STREAMS, TOPIC
+from somelab.experiments.streams.claims import CLAIMS, STREAMS, STUDIES, TOPIC, study_of
 
 if TYPE_CHECKING:
     from somelab.experiments.runner.plan import Plan
@@ -49,29 +49,69 @@ def stream_of(title: str) -> str:
     raise ConfigError("--record", title, "is no stream of a claim", f"streams: {'; '.join(STREAMS.values())}")
 
 
+def rates_of(stream: str, path: Path | None = None) -> dict[str, float]:
+    """The learning rates that searches have found for a stream, of bases and learners."""
+    study = read(path).get(stream)
+    if study is None:
+        raise ConfigError("--recorded-rates", stream, "has no study on record", "use --tune instead")
+    found = {**study["bases"], **study["learners"]}
+    return {name: one["rate"] for name, one in found.items() if one["rate"] is not None}
+
+
 def record(
-    plan: Plan, rows: Sequence[Row], tokens: int, bases: Mapping[str, Any], path: Path | None = None
+    plan: Plan,
+    rows: Sequence[Row],
+    tokens: int,
+    bases: Mapping[str, Any],
+    path: Path | None = None,
+    *,
+    label: str | None = None,
 ) -> None:
-    """Put a study on record, in place of an earlier one of the same stream."""
+    """Put a study on record. Learners of an earlier study of the same stream stay if its bases had the same
+    learning rates; else it is replaced. `label`: record it beside the stream's own study, as STREAM-LABEL."""
     path = path or FILE
-    studies = {**read(path), stream_of(plan.title): _study(plan, rows, tokens, bases)}
-    content = {"format": FORMAT, "studies": {name: studies[name] for name in STREAMS if name in studies}}
+    earlier, stream = read(path), stream_of(plan.title)
+    name = study_name(stream, label)
+    made = _study(plan, rows, tokens, bases, earlier.get(stream, {}))
+    studies = {**earlier, name: _merged(earlier.get(name), made)}
+    content = {"format": FORMAT, "studies": {name: studies[name] for name in STUDIES if name in studies}}
     atomic.write_text(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
-def _study(plan: Plan, rows: Sequence[Row], tokens: int, bases: Mapping[str, Any]) -> dict[str, Any]:
+def study_name(stream: str, label: str | None) -> str:
+    name = stream if label is None else f"{stream}-{label}"
+    if name not in STUDIES:
+        raise ConfigError("--label", label, f"is no study of {stream}", f"studies: {', '.join(STUDIES)}")
+    return name
+
+
+def _merged(earlier: Study | None, made: dict[str, Any]) -> dict[str, Any]:
+    """The new study with the learners that only the earlier one has, where both start from the same bases."""
+    if earlier is None or any(earlier[name] != made[name] for name in ("scale", "tokens_per_experience")):
+        return made
+    shared = [name for name in made["bases"] if name in earlier["bases"]]
+    if any(earlier["bases"][name]["rate"] != made["bases"][name]["rate"] for name in shared):
+        return made
+    both = {part: {**earlier[part], **made[part]} for part in ("bases", "learners")}
+    return {**made, **both}
+
+
+def _study(
+    plan: Plan, rows: Sequence[Row], tokens: int, bases: Mapping[str, Any], known: Study
+) -> dict[str, Any]:
+    """`known`: the study on record whose rates may have been used."""
     names = [measure.name for measure in plan.measures.all]
     return {
         "scale": plan.scale,
         "tokens_per_experience": tokens,
         "date": date.today().isoformat(),
-        "bases": {name: {"rate": one["chosen"], "standing": one["standing"]} for name, one in bases.items()},
+        "bases": {
+            name: _known({"rate": one["chosen"], "standing": one["standing"]}, known, "bases", name)
+            for name, one in bases.items()
+        },
         "learners": {
             row.arm.name: {
-                "rate": row.arm.config.train.learning_rate if row.tuning else None,
-                "standing": row.tuning.standing if row.tuning else "untuned",
-                "tuning_runs": row.tuning.num_runs if row.tuning else 0,
-                "curve": [[value, round(loss, 5)] for value, loss in row.tuning.points] if row.tuning else [],
+                **_rate(row, known),
                 "figures": {
                     str(seed): rounded(
                         {name: row.values[name][place] for name in names if name in row.values}
@@ -83,6 +123,30 @@ def _study(plan: Plan, rows: Sequence[Row], tokens: int, bases: Mapping[str, Any
             if row.seeds
         },
     }
+
+
+def _rate(row: Row, known: Study) -> dict[str, Any]:
+    """The learning rate of a learner, and how it was found."""
+    if row.tuning:
+        return {
+            "rate": row.arm.config.train.learning_rate,
+            "standing": row.tuning.standing,
+            "tuning_runs": row.tuning.num_runs,
+            "curve": [[value, round(loss, 5)] for value, loss in row.tuning.points],
+        }
+    used = {"rate": row.arm.config.train.learning_rate, "standing": "untuned"}
+    found = _known(used, known, "learners", row.arm.name)
+    if found["standing"] == "untuned":
+        found = {**found, "rate": None}
+    return {"tuning_runs": 0, "curve": [], **found}
+
+
+def _known(one: dict[str, Any], known: Study, part: str, name: str) -> dict[str, Any]:
+    """With the standing of the same rate on record."""
+    earlier: Mapping[str, Any] = known.get(part, {}).get(name, {})
+    if one["standing"] != "untuned" or earlier.get("rate") != one["rate"]:
+        return one
+    return {field: value for field, value in earlier.items() if field != "figures"}
 
 
 def results(studies: Mapping[str, Study]) -> list[ClaimResult]:
@@ -117,7 +181,7 @@ def claim_records(claims: Sequence[Claim] | None = None) -> list[dict[str, Any]]
     for result in results(studies):
         if result.claim.id not in wanted:
             continue
-        study = studies.get(result.claim.id.rpartition("-")[2], {})
+        study = studies.get(study_of(result.claim), {})
         place = {
             "tokens": study.get("tokens_per_experience", 0),
             "date": study.get("date", "") if result.verdict != "not run" else "",

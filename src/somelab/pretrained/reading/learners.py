@@ -1,5 +1,5 @@
-"""What changes while a model reads, beside memories: the weights by gradient (dynamic evaluation, LoRA), or
-the keys of a carved model by credit. Every learner can be undone, bit for bit.
+"""What changes while a model reads, beside memories: the weights by gradient (dynamic evaluation, LoRA), a
+grown expert, or the keys of a carved model by credit. Every learner can be undone, bit for bit.
 
 Shape letters: S tokens per row, D model width, E groups, R rank."""
 
@@ -11,16 +11,21 @@ import torch
 from torch import Tensor, nn
 
 from somelab.core.seeding import generator
+from somelab.model.growth import GrownPool, GrowthSettings
 from somelab.pretrained.carving import importance, num_always
+from somelab.pretrained.reading.passes import token_nats
 
 LORA_RANK = 8
 LORA_PLACES = ("q_proj", "v_proj")
+SMALL_EXPERT = GrowthSettings(width=32, rank=8, embedding_rank=0, head_rank=0)
+"""A grown expert of a pretrained model: the words are known, so it has no part in embedding and head."""
 
 
 class Learner:
     """Scores a row, then learns from it. `undo_` restores what the model was."""
 
-    def __init__(self, model: Any, rate: float) -> None:
+    def __init__(self, model: Any, rate: float, old_BS: Tensor | None = None) -> None:
+        """`old_BS`: text of the kind that the model knows, for a learner that tells it from new text."""
         self.model, self.rate = model, rate
 
     def learn_(self, row_S: Tensor) -> Tensor:
@@ -34,8 +39,8 @@ class Learner:
 class DynamicEvaluation(Learner):
     """One step of plain gradient descent on all weights after each row (Krause et al. 2018)."""
 
-    def __init__(self, model: Any, rate: float) -> None:
-        super().__init__(model, rate)
+    def __init__(self, model: Any, rate: float, old_BS: Tensor | None = None) -> None:
+        super().__init__(model, rate, old_BS)
         self.saved = [weight.detach().clone() for weight in model.parameters()]
         self.needed = [weight.requires_grad for weight in model.parameters()]
         for weight in model.parameters():
@@ -44,7 +49,7 @@ class DynamicEvaluation(Learner):
     def learn_(self, row_S: Tensor) -> Tensor:
         weights = list(self.model.parameters())
         with torch.enable_grad():
-            nats_S = _nats(self.model, row_S)
+            nats_S = token_nats(self.model, row_S)
             gradients = torch.autograd.grad(nats_S.mean(), weights, allow_unused=True)
         length = torch.stack([one.norm() for one in gradients if one is not None]).norm()
         step = self.rate / max(1.0, float(length))  # clipped to length 1
@@ -64,8 +69,8 @@ class DynamicEvaluation(Learner):
 class Lora(Learner):
     """A low-rank addition to the queries and values of every attention, by Adam, one step a row."""
 
-    def __init__(self, model: Any, rate: float) -> None:
-        super().__init__(model, rate)
+    def __init__(self, model: Any, rate: float, old_BS: Tensor | None = None) -> None:
+        super().__init__(model, rate, old_BS)
         self.parts: list[Tensor] = []
         self.hooks: list[Any] = []
         for number, layer in enumerate(model.model.layers):
@@ -88,7 +93,7 @@ class Lora(Learner):
 
     def learn_(self, row_S: Tensor) -> Tensor:
         with torch.enable_grad():
-            nats_S = _nats(self.model, row_S)
+            nats_S = token_nats(self.model, row_S)
             gradients = torch.autograd.grad(nats_S.mean(), self.parts)
         for part, gradient in zip(self.parts, gradients, strict=True):
             part.grad = gradient
@@ -100,13 +105,46 @@ class Lora(Learner):
             hook.remove()
 
 
+class Growth(Learner):
+    """One grown expert, by Adam, one step a row; keys decide where it acts, and the model stays frozen. It is
+    scored as it will be used: by its keys, before they have read the row."""
+
+    def __init__(self, model: Any, rate: float, old_BS: Tensor | None = None) -> None:
+        super().__init__(model, rate, old_BS)
+        self.pool = GrownPool.attach(model, settings=SMALL_EXPERT)
+        if old_BS is not None:
+            self.pool.read_(old_BS)
+        self.pool.grow_(name="new")
+        self.optimizer = torch.optim.Adam(self.pool.open_parameters(), lr=rate)
+
+    def learn_(self, row_S: Tensor) -> Tensor:
+        with torch.no_grad():
+            scored_S = token_nats(self.model, row_S)
+        self.train_(row_S)
+        return scored_S
+
+    def train_(self, row_S: Tensor) -> float:
+        """One step, which the key is attracted by; the loss before it."""
+        self.pool.read_(row_S[None])
+        with torch.enable_grad(), self.pool.only("new"):
+            loss = token_nats(self.model, row_S).mean()
+            loss.backward()
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return float(loss.detach())
+
+    def undo_(self) -> None:
+        self.pool.remove_("new")
+        self.pool.detach_()
+
+
 class Credit(Learner):
     """The keys of a carved model: towards inputs for which a group would have been among the best, away from
     those for which it was used and was not. No gradient and no labels, only the lengths of what the groups
     compute."""
 
-    def __init__(self, model: Any, rate: float) -> None:
-        super().__init__(model, rate)
+    def __init__(self, model: Any, rate: float, old_BS: Tensor | None = None) -> None:
+        super().__init__(model, rate, old_BS)
         self.saved = [(block.keys.clone(), block.offset.clone()) for block in model.blocks()]
 
     @torch.no_grad()
@@ -124,7 +162,7 @@ class Credit(Learner):
         for block in blocks:
             block.scores = watching(block)
         try:
-            nats_S = _nats(self.model, row_S)
+            nats_S = token_nats(self.model, row_S)
         finally:
             for block in blocks:
                 block.scores = None
@@ -156,8 +194,3 @@ class Credit(Learner):
         for block, (keys_ED, offset_E) in zip(self.model.blocks(), self.saved, strict=True):
             block.keys.copy_(keys_ED)
             block.offset.copy_(offset_E)
-
-
-def _nats(model: Any, row_S: Tensor) -> Tensor:
-    logits_SV = model(input_ids=row_S[None, :-1], use_cache=False).logits[0].float()
-    return nn.functional.cross_entropy(logits_SV, row_S[1:], reduction="none")

@@ -43,6 +43,12 @@ def row_nats(model: Any, hidden_SD: Tensor, row_S: Tensor) -> Tensor:
     return F.cross_entropy(model.lm_head(hidden_SD).float(), row_S[1:], reduction="none")
 
 
+def token_nats(model: Any, row_S: Tensor) -> Tensor:
+    """The same from the tokens, with whatever changes the model: -log p of each token but the first."""
+    logits_SV = model(input_ids=row_S[None, :-1], use_cache=False).logits[0].float()
+    return F.cross_entropy(logits_SV, row_S[1:], reduction="none")
+
+
 def fingerprint(model: nn.Module) -> str:
     """A digest of every tensor of a model, bit for bit."""
     digest = hashlib.sha256()

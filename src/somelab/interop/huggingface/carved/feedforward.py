@@ -3,9 +3,11 @@ groups, the best K are computed, the others are replaced by their mean and a sma
 
     y = b + B A x + sum over the K best groups e of D_e (h_e - mean h_e),   h_e = act(G_e x) * (U_e x)
 
-With K = E this is the block that was cut. One token at a time (generation) reads the weights of its groups
-only; several tokens are computed with all groups and a mask. Shape letters: T tokens, D model width, E
-groups, N neurons per group, K groups in use, R rank of the linear map."""
+With K = E this is the block that was cut. Where neurons are chosen by their own gates, every neuron is a
+group and its gate vector is its key: all gates are read, and the other two thirds of the neurons in use. One
+token at a time (generation) reads the weights of its groups only; several tokens are computed with all groups
+and a mask. Shape letters: T tokens, D model width, E groups, N neurons per group, K groups in use, R rank of
+the linear map."""
 
 from __future__ import annotations
 
@@ -22,21 +24,33 @@ class CarvedFeedForward(nn.Module):
     """Frozen groups of neurons, keys as buffers, and how many groups a token uses."""
 
     def __init__(
-        self, width: int, num_groups: int, group_size: int, rank: int, act: Callable[[Tensor], Tensor]
+        self,
+        width: int,
+        num_groups: int,
+        group_size: int,
+        rank: int,
+        act: Callable[[Tensor], Tensor],
+        *,
+        by_gates: bool = False,
     ) -> None:
         super().__init__()
+        assert group_size == 1 or not by_gates
+        self.by_gates = by_gates
         self.act, self.num_used = act, num_groups
         self.silu = isinstance(act, nn.SiLU) or type(act).__name__ == "SiLUActivation"
         self.gate_up = _frozen(num_groups, 2, group_size, width)
         self.down = _frozen(num_groups, group_size, width)
-        self.register_buffer("keys", torch.zeros(num_groups, width))
-        self.register_buffer("offset", torch.zeros(num_groups))
+        self.register_buffer("keys", torch.zeros(0 if by_gates else num_groups, width))
+        self.register_buffer("offset", torch.zeros(0 if by_gates else num_groups))
+        self.register_buffer("square", torch.zeros(3, num_groups if by_gates else 0))
         self.register_buffer("mean_hidden", torch.zeros(num_groups, group_size))
         self.register_buffer("bias", torch.zeros(width))
         self.register_buffer("linear_in", torch.zeros(rank, width))
         self.register_buffer("linear_out", torch.zeros(rank, width))
         self.keys: Tensor
         self.offset: Tensor
+        self.square: Tensor
+        """The score of a neuron by its gate: a g^2 + b g + c, the expected square of what it adds."""
         self.mean_hidden: Tensor
         self.bias: Tensor
         self.linear_in: Tensor
@@ -65,6 +79,10 @@ class CarvedFeedForward(nn.Module):
 
     def score(self, x_TD: Tensor) -> Tensor:
         """How well the keys match, [T, E], in fp32."""
+        if self.by_gates:
+            gate_TE = self.act(x_TD @ self.gate_up[:, 0, 0].T).float()
+            a_E, b_E, c_E = self.square
+            return (a_E * gate_TE + b_E) * gate_TE + c_E
         return torch.addmm(self.offset, x_TD.float(), self.keys.T)
 
     def mask(self, x_TD: Tensor, hidden_TEN: Tensor) -> Tensor:
@@ -85,7 +103,11 @@ class CarvedFeedForward(nn.Module):
         if self.linear_in.shape[0]:
             y_D.addmv_(self.linear_out.T, torch.mv(self.linear_in, x_D))
         if self.num_used < self.num_groups:
-            score_E = torch.addmv(self.offset, self.keys, x_D.float())
+            score_E = (
+                self.score(x_D[None])[0]
+                if self.by_gates
+                else torch.addmv(self.offset, self.keys, x_D.float())
+            )
             used_K = score_E.topk(self.num_used, sorted=False).indices.sort().values
         else:
             used_K = torch.arange(self.num_groups, device=x_D.device)

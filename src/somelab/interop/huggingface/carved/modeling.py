@@ -19,7 +19,7 @@ class CarvedLlamaForCausalLM(LlamaForCausalLM):
     """Experts are frozen, keys are buffers in fp32."""
 
     config_class = CarvedLlamaConfig
-    _keep_in_fp32_modules_strict = ["mlp.keys", "mlp.offset"]
+    _keep_in_fp32_modules_strict = ["mlp.keys", "mlp.offset", "mlp.square"]
 
     def __init__(self, config: CarvedLlamaConfig) -> None:
         super().__init__(config)
@@ -27,7 +27,7 @@ class CarvedLlamaForCausalLM(LlamaForCausalLM):
         for layer, num_used in zip(self.model.layers, config.groups_in_use or [], strict=True):
             act = ACT2FN[config.hidden_act]
             layer.mlp = CarvedFeedForward(
-                config.hidden_size, config.num_groups, size, config.linear_rank, act
+                config.hidden_size, config.num_groups, size, config.linear_rank, act, by_gates=config.by_gates
             )
             layer.mlp.num_used = num_used
         self.post_init()
