@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from somelab.disk import atomic
-from somelab.interop.huggingface.exporting import check_free, quiet
+from somelab.interop.huggingface.exporting import write_model_folder
 from somelab.pretrained.carving import Carving
 
 
 def export(carving: Carving, tokenizer: Any, folder: Path, name: str, table: str) -> Path:
     """Write everything into a new or empty folder. It appears whole, or not at all."""
-    check_free(folder)
     used = carving.model.config.groups_in_use or []
     card = CARD.format(
         name=name,
@@ -22,19 +20,7 @@ def export(carving: Carving, tokenizer: Any, folder: Path, name: str, table: str
         rank=carving.rank,
         table=table or "not measured",
     )
-
-    def fill(inside: Path) -> None:
-        with quiet():
-            carving.model.save_pretrained(inside)
-            tokenizer.save_pretrained(inside)
-        (inside / "README.md").write_text(card, encoding="utf-8")
-
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with atomic.explained(folder):
-        if folder.exists():
-            folder.rmdir()  # empty; the new folder takes its place
-        atomic.write_folder(folder, fill)
-    return folder
+    return write_model_folder(folder, carving.model, tokenizer, card)
 
 
 CARD = """---

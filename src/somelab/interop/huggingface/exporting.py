@@ -70,10 +70,17 @@ def export(trained: TrainedModel, folder: str | PathLike[str], *, full_pools: bo
 
     `full_pools`: also store frozen experts, which otherwise are drawn again from their random seed."""
     target = Path(folder)
-    check_free(target)
+    check_free(target)  # before the work
     model = to_model(trained, full_pools=full_pools)
     tokenizer = to_tokenizer(trained.tokenizer, trained.config.model.seq_len)
     card = card_of(trained, full_pools=full_pools)
+
+    return write_model_folder(target, model, tokenizer, card)
+
+
+def write_model_folder(folder: Path, model: Any, tokenizer: Any, card: str) -> Path:
+    """Model, tokenizer and card in a new or empty folder. It appears whole, or not at all."""
+    check_free(folder)
 
     def fill(inside: Path) -> None:
         with quiet():
@@ -81,12 +88,12 @@ def export(trained: TrainedModel, folder: str | PathLike[str], *, full_pools: bo
             tokenizer.save_pretrained(inside)
         (inside / "README.md").write_text(card, encoding="utf-8")
 
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with atomic.explained(target):
-        if target.exists():
-            target.rmdir()  # empty; the new folder takes its place
-        atomic.write_folder(target, fill)
-    return target
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with atomic.explained(folder):
+        if folder.exists():
+            folder.rmdir()  # empty; the new folder takes its place
+        atomic.write_folder(folder, fill)
+    return folder
 
 
 def check_free(folder: Path) -> None:
