@@ -326,5 +326,5 @@ def test_a_growing_learner_shows_its_generations_and_searches(visit: Opener, tmp
     born = cells(grown.locator("table.numbers"))
     assert born["2 gen2"]["for"] == ["weather"]
     assert born["2 gen2"]["began as"] == ["gen1"]
-    assert cells(grown.locator("table.matrix"))["weather"] == {"base": ["0"], "gen1": ["25"], "gen2": ["75"]}
+    assert cells(grown.locator("table.matrix"))["weather"] == {"base": ["0"], "1": ["25"], "2": ["75"]}
     expect(page.get_by_text("Average loss against learning rate").first).to_be_visible()

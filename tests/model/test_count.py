@@ -137,7 +137,7 @@ def test_a_tied_head_counts_once_and_gradient_keys_count():
 
 
 def test_the_record_is_what_is_counted() -> None:
-    on_record = json.loads(counts.FILE.read_text(encoding="utf-8"))
+    on_record = json.loads(counts.record_file().read_text(encoding="utf-8"))
     assert on_record == counts_of_presets(), "run `python -m somelab.model.recorded`"
 
 

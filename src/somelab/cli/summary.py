@@ -82,7 +82,8 @@ def print_evaluation(record: dict[str, Any]) -> None:
     if record.get("layers"):
         out.print("")
         out.print(_layers(record["layers"]))
-        say(f"{LEGEND} All but crowding: over the {record['num_tokens']:,} tokens read.", style="dim")
+        counted = f"All but crowding are counted over the {record['num_tokens']:,} tokens read."
+        out.print(f"{LEGEND}\n{counted}", style="dim", highlight=False)
     for sentence in record.get("findings", ()):
         say(f"! {sentence}", style="yellow")
 
@@ -97,11 +98,11 @@ COLUMNS: dict[str, Callable[[dict[str, float]], str]] = {
     "sets": lambda layer: f"{layer['num_combinations']:,.0f}",
     "set entropy": lambda layer: f"{layer['combination_entropy_bits']:.2f}",
 }
-LEGEND = (
-    "Gini 0: all experts are used alike; entropy of their use in bits, and how many used alike would have "
-    "it; dead: never chosen; crowding 1: keys have fused; gates: entropy of a token's gates in nats; sets: "
-    "distinct sets of experts that tokens use, and the entropy of those in bits."
-)
+LEGEND = """\
+Gini 0: all experts are used alike; entropy of their use in bits, and how many
+used alike would have it; dead: never chosen; crowding 1: keys have fused;
+gates: entropy of a token's gates in nats; sets: distinct sets of experts that
+tokens use, and the entropy of those in bits."""
 
 
 def _layers(layers: list[dict[str, float]]) -> Table:

@@ -1,5 +1,5 @@
 """What is counted of a configuration, and the counts of all presets on record (`counts.json`), so that they
-are listed without torch.
+are listed without torch. The record is found when it is read: an exported model has this module, and no file.
 
 `somelab.model.count` counts; `python -m somelab.model.recorded` writes the record, and a test compares
 them."""
@@ -13,8 +13,6 @@ from pathlib import Path
 
 from somelab.config.files import digest_of_changes
 from somelab.config.tree import Config
-
-FILE = Path(__file__).with_name("counts.json")
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,11 @@ def recorded(config: Config) -> ParameterCount | None:
     return None if found is None else ParameterCount(**found)
 
 
+def record_file() -> Path:
+    """Where the package has the record."""
+    return Path(__file__).with_name("counts.json")
+
+
 @lru_cache
 def _record() -> dict[str, dict[str, int]]:
-    return json.loads(FILE.read_text(encoding="utf-8"))
+    return json.loads(record_file().read_text(encoding="utf-8"))

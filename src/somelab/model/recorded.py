@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 
 from somelab.config import PRESETS, digest_of_changes, preset
-from somelab.config.counts import FILE
+from somelab.config.counts import record_file
 from somelab.model.count import count_parameters
 
 
@@ -19,7 +19,7 @@ def counts_of_presets() -> dict[str, dict[str, int]]:
 
 def main() -> None:
     entries = (f'"{name}": {json.dumps(counts)}' for name, counts in sorted(counts_of_presets().items()))
-    FILE.write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
+    record_file().write_text("{\n" + ",\n".join(entries) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
