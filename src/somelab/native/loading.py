@@ -146,8 +146,8 @@ def _attention_agrees(kernels: NativeKernels) -> bool:
     from torch.nn import functional as F
 
     qkv_N3D = torch.linspace(-3, 3, 19 * 60).sin().view(19, 60)
-    heads_3HNC = qkv_N3D.view(19, 3, 2, 10).permute(1, 2, 0, 3)
-    expected_HNC = F.scaled_dot_product_attention(*heads_3HNC, is_causal=True)
+    query, key, value = qkv_N3D.view(19, 3, 2, 10).permute(1, 2, 0, 3)
+    expected_HNC = F.scaled_dot_product_attention(query, key, value, is_causal=True)
     out_ND, _ = kernels.attention.forward(qkv_N3D, torch.tensor([19]), 2, causal=True)
     return torch.allclose(out_ND, expected_HNC.transpose(0, 1).reshape(19, 20), rtol=1e-3, atol=1e-4)
 

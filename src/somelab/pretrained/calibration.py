@@ -65,7 +65,10 @@ def block_inputs(model: LlamaForCausalLM, rows_BS: Tensor) -> list[BlockInputs]:
     seen: list[tuple[list[Tensor], list[Tensor]]] = [([], []) for _ in layers]
 
     def keep_input(number: int) -> Any:
-        return lambda module, given: seen[number][0].append(given[0].flatten(0, -2))
+        def keep(module: Any, given: tuple[Tensor, ...]) -> None:
+            seen[number][0].append(given[0].flatten(0, -2))
+
+        return keep
 
     def keep_length(number: int) -> Any:
         def keep(module: Any, given: Any, made: Any) -> None:

@@ -58,7 +58,8 @@ class CarveSettings:
     def gates(cls, num_neurons: int, **changes: Any) -> CarveSettings:
         """Settings by gates, for blocks of so many neurons. The linear map is smaller: neurons in use cost
         less, so its weights are better spent on them."""
-        return cls(**{"rank": 32, **changes, "num_groups": num_neurons, "by_gates": True})
+        settings: dict[str, Any] = {"rank": 32, **changes, "num_groups": num_neurons, "by_gates": True}
+        return cls(**settings)
 
     def check(self, num_neurons: int) -> None:
         if self.num_groups < 2 or num_neurons % self.num_groups:

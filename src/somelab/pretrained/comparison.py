@@ -7,7 +7,7 @@ per group, D model width."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -47,7 +47,7 @@ def compare(
 
 
 @contextmanager
-def _chosen_by(carving: Carving, way: str, use: float) -> Iterator[None]:
+def _chosen_by(carving: Carving, way: str, use: float) -> Generator[None]:
     """The model with its groups chosen in this way."""
     if way in ("keys", "gates"):
         carving.use_(use)
@@ -81,10 +81,14 @@ _ROUTERS: dict[str, Callable[[CarvedLayer], Router]] = {
 
 
 def _scores(way: str, layer: CarvedLayer) -> Any:
-    if way == "hindsight":
-        return lambda x_TD, hidden_TEN: importance(hidden_TEN, layer.block.down)
     random = generator(layer.seed, "carve random", layer.number)
-    return lambda x_TD, hidden_TEN: torch.rand(*hidden_TEN.shape[:2], generator=random)
+
+    def scores(x_TD: Tensor, hidden_TEN: Tensor) -> Tensor:
+        if way == "hindsight":
+            return importance(hidden_TEN, layer.block.down)
+        return torch.rand(*hidden_TEN.shape[:2], generator=random)
+
+    return scores
 
 
 def _prune_(layer: CarvedLayer, *, by_weight: bool, rank: int) -> None:

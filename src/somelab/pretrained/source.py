@@ -41,7 +41,9 @@ def open_model(name: str) -> tuple[LlamaForCausalLM, Any]:
         try:
             config = AutoConfig.from_pretrained(folder, local_files_only=True)
             _check(name, config)
-            model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True)
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                folder, dtype=torch.float32, local_files_only=True
+            )
             tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
         except (OSError, ValueError, KeyError) as error:
             problem = " ".join(str(error).split())[:200]

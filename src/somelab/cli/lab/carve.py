@@ -164,7 +164,7 @@ def _record(arguments: Arguments, shares: list[float], ways: list[str]) -> dict[
 def _settings(arguments: Arguments, num_neurons: int) -> CarveSettings:
     from somelab.pretrained.carving import CarveSettings
 
-    given = {
+    given: dict[str, Any] = {
         "use": arguments.use,
         "common": arguments.common,
         "even": arguments.even,

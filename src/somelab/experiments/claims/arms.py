@@ -173,6 +173,10 @@ GPT2_SOME: Settings = {
 }
 
 
+def _four_blocks(config: Config) -> int:
+    return 4 * transform_width(config)
+
+
 def _dense(multiple: int, settings: Settings | None = None) -> ArmSettings:
     """A trained dense block, `multiple` times as wide as the model."""
     block = {"model.feed_forward": "dense", "model.d_dense": widths(multiple)}
@@ -326,7 +330,7 @@ ARMS: dict[str, ArmSettings] = {
     "hadamard-x16": _many(16, {**recipe.CREDIT, **HADAMARD}).like("hadamard-x4", RECIPE_POOL),
     "hadamard-x64": _many(64, {**recipe.CREDIT, **HADAMARD}).like("hadamard-x4", RECIPE_POOL),
     "hadamard-x4-double-k": _without({**HADAMARD, **times(4, "experts.top_k")}),
-    "hadamard-x4-wide": _without({**HADAMARD, "experts.d_ffn": lambda config: 4 * transform_width(config)}),
+    "hadamard-x4-wide": _without({**HADAMARD, "experts.d_ffn": _four_blocks}),
     "modern-no-ffn": ArmSettings({**MODERN, "model.feed_forward": "none"}, first_rate=-2),
     **{f"modern-dense-{multiple}d": _dense(multiple, MODERN) for multiple in (1, 2, 4, 8)},
     "modern-moe": ArmSettings({**MODERN, **MIXTURE}, first_rate=-4),
