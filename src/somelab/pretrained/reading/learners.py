@@ -50,8 +50,7 @@ class DynamicEvaluation(Learner):
         weights = list(self.model.parameters())
         with torch.enable_grad():
             nats_S = token_nats(self.model, row_S)
-            gradients: tuple[Tensor | None, ...]
-            gradients = torch.autograd.grad(nats_S.mean(), weights, allow_unused=True)
+            gradients = list[Tensor | None](torch.autograd.grad(nats_S.mean(), weights, allow_unused=True))
         length = torch.stack([one.norm() for one in gradients if one is not None]).norm()
         step = self.rate / max(1.0, float(length))  # clipped to length 1
         with torch.no_grad():
