@@ -6,6 +6,7 @@ Called where a run or a benchmark starts, never at import."""
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import sys
 from functools import lru_cache
@@ -111,8 +112,26 @@ def _agrees(kernels: NativeKernels) -> bool:
         kernels.activate(x.to(dtype), torch.zeros(37), out)
         if not torch.allclose(out.float(), F.gelu(x.to(dtype).float()), rtol=5e-3, atol=1e-5):
             return False
-    agree = (_hadamard_agrees, _groups_agree, _attention_agrees, _routing_agrees)
+    agree = (_experts_agree, _hadamard_agrees, _groups_agree, _attention_agrees, _routing_agrees)
     return all(agrees(kernels) for agrees in agree)
+
+
+def _experts_agree(kernels: NativeKernels) -> bool:
+    import torch
+
+    from somelab.core.dispatch.reference import dispatch_reference
+    from somelab.core.dispatch.weights import ExpertWeights
+
+    def wave(*shape: int) -> torch.Tensor:
+        return torch.linspace(-9, 9, math.prod(shape)).sin().view(shape)
+
+    weights = ExpertWeights(wave(3, 13, 20), wave(3, 13), wave(3, 20, 13), wave(3, 20))
+    x_TD, gates_TK = wave(19, 20), wave(19, 2)
+    indices_TK = torch.tensor([[0, 2]] * 17 + [[1, 0]] * 2)
+    pairs, outputs_TKO = kernels.experts.sort(indices_TK, 3), torch.empty(19, 2, 20)
+    mixed_TO = kernels.experts.forward(x_TD, gates_TK, pairs, weights, None, outputs_TKO)
+    expected_TO = dispatch_reference(x_TD, indices_TK, gates_TK, weights)
+    return torch.allclose(mixed_TO, expected_TO, rtol=1e-3, atol=1e-4)
 
 
 def _routing_agrees(kernels: NativeKernels) -> bool:

@@ -13,6 +13,7 @@ from torch import Tensor
 from somelab.native.attention import NativeAttention
 from somelab.native.calls import INT, NAMES, POINTER, SIZE, addresses, calls_of
 from somelab.native.carved import NativeGroups
+from somelab.native.experts import NativeExperts
 from somelab.native.hadamard import NativeHadamard
 from somelab.native.int8 import NativeInt8
 from somelab.native.routing import NativeRouting
@@ -34,6 +35,7 @@ class NativeKernels:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._calls = calls_of(library, _ARGUMENTS) | calls_of(library, _LOSS, (torch.float32,))
+        self.experts = NativeExperts(library)
         self.hadamard = NativeHadamard(library)
         self.groups = NativeGroups(library)
         self.attention = NativeAttention(library)

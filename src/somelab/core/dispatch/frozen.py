@@ -12,6 +12,8 @@ cache. Passes over memory beside the four products:
               P x D: gather, bias, weigh, add             P x D: gather, multiply with bias, sum, weigh, add
     native    P x F: gelu                                 P x F: gelu' and the gate's gradient in one
               P x D: gather, add                          P x D: gather, add
+
+In fp32 `native` computes the products as well (`frozen_fused`): one call a pass, no loop over experts here.
 Shape letters: T tokens, D model width, F hidden width, O width of an output, E experts, K experts per token,
 P token-expert pairs, N rows of one block."""
 
@@ -24,6 +26,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from somelab.core.dispatch.blocks import BUCKET, Block, SortedPairs, cut, sort_by_expert
+from somelab.core.dispatch.frozen_fused import ExpertKernels, FusedExperts, fits_fused
 from somelab.core.dispatch.kernels import TORCH, Kernels, registered
 from somelab.core.dispatch.weights import ExpertWeights, can_be_frozen, compute_dtype
 from somelab.errors import ConfigError
@@ -48,7 +51,7 @@ def dispatch_native(
     weights: ExpertWeights,
     outputs_TKO: Tensor | None = None,
 ) -> Tensor:
-    """The same with compiled kernels between the products."""
+    """The same by compiled kernels: whole experts in fp32, else what stands between the products."""
     kernels = registered()
     if kernels is None:
         remedy = "call somelab.native.load() or see `somelab doctor` for what is missing, or choose auto"
@@ -58,7 +61,8 @@ def dispatch_native(
         raise ConfigError(
             "experts.engine", "native", f"it cannot compute {dtype} on {x_TD.device.type}", "choose auto"
         )
-    return _dispatch("native", kernels, x_TD, indices_TK, gates_TK, weights, outputs_TKO)
+    fused = kernels.experts if fits_fused(x_TD, dtype, weights) else None
+    return _dispatch("native", kernels, x_TD, indices_TK, gates_TK, weights, outputs_TKO, fused)
 
 
 def _dispatch(
@@ -69,6 +73,7 @@ def _dispatch(
     gates_TK: Tensor,
     weights: ExpertWeights,
     outputs_TKO: Tensor | None,
+    fused: ExpertKernels | None = None,
 ) -> Tensor:
     if not can_be_frozen(weights):
         raise ConfigError(
@@ -77,9 +82,10 @@ def _dispatch(
     dtype = compute_dtype(x_TD)
     keeps = torch.is_grad_enabled() and (x_TD.requires_grad or gates_TK.requires_grad)
     with torch.autocast(x_TD.device.type, enabled=False):
-        return _FrozenExperts.apply(
-            x_TD.to(dtype), gates_TK, indices_TK, weights, kernels, keeps, outputs_TKO
-        )
+        x_TD = x_TD.to(dtype)
+        if fused is not None:
+            return FusedExperts.apply(x_TD, gates_TK, indices_TK, weights, fused, keeps, outputs_TKO)
+        return _FrozenExperts.apply(x_TD, gates_TK, indices_TK, weights, kernels, keeps, outputs_TKO)
 
 
 class _Typed:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
+    from somelab.core.dispatch.frozen_fused import ExpertKernels
     from somelab.core.dispatch.hadamard_fused import HadamardKernels
     from somelab.core.dispatch.int8_rows import Int8Kernels
 
@@ -118,6 +119,8 @@ class RoutingKernels(Protocol):
 class CompiledKernels(Kernels, Protocol):
     """What a compiled library has beside them."""
 
+    @property
+    def experts(self) -> ExpertKernels: ...
     @property
     def hadamard(self) -> HadamardKernels: ...
     @property
