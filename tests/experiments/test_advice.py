@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from somelab.config import Config, override, preset, scaled
-from somelab.experiments.ledger.advice import rate_advice
+from somelab.experiments.claims.arms import ARMS
+from somelab.experiments.ledger.advice import BASELINES, rate_advice
 from somelab.experiments.ledger.records import Records
 
 CURVE = {
@@ -38,4 +41,14 @@ def test_nothing_is_said_where_nothing_is_known_or_nothing_is_wrong() -> None:
     assert advice("v7") == "", "no search for this version"
     assert advice("some") == "", "not a published preset"
     assert advice("dense") == "", "another block than the one that was searched"
+    assert advice("gpt2-dense") == "", "published, and another block"
     assert advice("a1", curve={**CURVE, "standing": "unfinished"}) == ""
+
+
+@pytest.mark.parametrize(("name", "arm"), BASELINES.items())
+def test_a_baseline_has_the_advice_of_the_arm_that_is_like_it(name: str, arm: str) -> None:
+    assert advice(name, curve={**CURVE, "arm": arm}).startswith(
+        "learning rate 0.0006 is that of a1; at micro"
+    )
+    ours, theirs = preset(name).config.model, ARMS[arm].config("micro", "builtin").model
+    assert (ours.feed_forward, ours.backbone) == (theirs.feed_forward, theirs.backbone)
