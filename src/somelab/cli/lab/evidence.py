@@ -165,19 +165,21 @@ def _frontier(arguments: Arguments, known: Records) -> int:
         data = arguments.data or stored_data(arguments.out) or DEFAULT_DATA
         known = known.with_times(arguments.scale, frontier.measure_times(arguments.scale, data, print))
         records.write(known, kept)
-    seeds, texts = (
-        stored_seeds(arguments.out, arguments.scale, arguments.seeds, known),
-        (arguments.data, arguments.shift),
-    )
-    ledger = Ledger(
-        arguments.out, [], arguments.scale, seeds, *texts, arguments.length, known, frontier.arms()
-    )
+    texts = (arguments.data, arguments.shift, arguments.length)
+
+    def ledger_of(seeds: tuple[int, ...]) -> Ledger:
+        return Ledger(arguments.out, [], arguments.scale, seeds, *texts, known, frontier.arms())
+
     if not arguments.report and not arguments.time:
         from somelab.cli.summary import progress_printer
+        from somelab.experiments.runner.plan import seeds_of
 
-        ledger.run(minutes=arguments.budget, num_workers=arguments.workers, report=progress_printer())
-        known = known.with_runs(ledger.new_records()).with_curves(ledger.rates.new_records())
+        running = ledger_of(seeds_of(arguments.seeds))
+        running.run(minutes=arguments.budget, num_workers=arguments.workers, report=progress_printer())
+        known = known.with_runs(running.new_records()).with_curves(running.rates.new_records())
         records.write(known, kept)
+    # Some blocks have run with more seeds than were asked for now: their intervals use them.
+    ledger = ledger_of(stored_seeds(arguments.out, arguments.scale, arguments.seeds, known))
     points = frontier.points(ledger, known.times.get(arguments.scale, {}))
     if arguments.json:
         from somelab.cli.terminal import print_json

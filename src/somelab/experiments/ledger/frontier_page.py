@@ -42,7 +42,8 @@ TITLES = {
 
 def page(ledger: Ledger, points: Sequence[Point], figure: str) -> str:
     """The figure, which blocks are on the frontier for each cost, and the table."""
-    seeds = len(ledger.seeds)
+    numbers = sorted({point.loss.num for point in points} or {len(ledger.seeds)})
+    seeds = " to ".join(str(number) for number in dict.fromkeys((numbers[0], numbers[-1])))
     lines = [
         "# The frontier: loss and cost of each feed-forward block",
         "",
