@@ -126,7 +126,7 @@ class Rates:
 
     def jobs(self, arms: Iterable[str]) -> list[Job]:
         """The tuning runs that these arms need next."""
-        return [job for name in searches_for(arms) for job in self.tuners[name].jobs()]
+        return [job for name in searches_for(arms) for job in self.tuners[name].jobs(self.curves[name])]
 
     def new_records(self) -> list[dict[str, Any]]:
         """Every curve that has a run, for the record."""

@@ -84,6 +84,7 @@ class Tuner:
         self.digest = identity(override(self.config, {setting: anchor}))
         recorded = (known or {}).get(self.digest)
         self.recorded = {} if recorded is None else recorded(self.search)
+        self._ended: dict[tuple[int, int], Trial] = {}
 
     def job(self, index: int, pause_at: int | None = None, seed: int | None = None) -> Job:
         """The run of one value. `seed`: of a repeat; None: the search's own."""
@@ -133,7 +134,7 @@ class Tuner:
         for index, job in self.begun().items():
             if index in trials and trials[index].ended:
                 continue
-            trial, problem = _trial(job, self.search.value(index), self.measure)
+            trial, problem = self._trial_of(job, index)
             broken = broken or problem
             if trial is not None:
                 trials[index] = trial
@@ -150,16 +151,27 @@ class Tuner:
         reason."""
         found: dict[int, float] = {}
         for seed in self.repeat_seeds:
-            trial, problem = _trial(self.job(index, seed=seed), self.search.value(index), self.measure)
+            trial, problem = self._trial_of(self.job(index, seed=seed), index)
             if problem:
                 return found, problem
             if trial is not None and trial.ended:
                 found[seed] = trial.final
         return found, ""
 
-    def jobs(self) -> list[Job]:
-        """What to train next; empty when the search is over or cannot continue."""
-        curve = self.curve()
+    def _trial_of(self, job: Job, index: int) -> tuple[Trial | None, str]:
+        """As `_trial`. Runs that have ended are read once: a search is looked at after every run of all."""
+        key = index, job.seed
+        if key in self._ended:
+            return self._ended[key], ""
+        trial, problem = _trial(job, self.search.value(index), self.measure)
+        if trial is not None and trial.ended and not trial.failed:
+            self._ended[key] = trial
+        return trial, problem
+
+    def jobs(self, curve: Curve | None = None) -> list[Job]:
+        """What to train next; empty when the search is over or cannot continue. `curve`: the search as it is
+        now, where that has just been read."""
+        curve = self.curve() if curve is None else curve
         if curve.broken:
             return []
         wanted = self.search.wanted(curve.trials).items()
