@@ -10,6 +10,7 @@ from somelab.experiments.claims import (
     credit,
     data,
     families,
+    modern,
     parts,
     pool,
     questions,
@@ -32,6 +33,7 @@ TOPICS: dict[str, tuple[Claim, ...]] = {
     "The contribution of each part of the recipe with credit": parts.CLAIMS,
     "Experts that cost less": families.CLAIMS,
     "Against the usual baselines": baselines.CLAIMS,
+    "In the modern backbone": modern.CLAIMS,
     "Further claims of the authors": authors.CLAIMS,
 }
 CLAIMS: dict[str, Claim] = {claim.id: claim for claims in TOPICS.values() for claim in claims}

@@ -69,6 +69,8 @@ DEPTH = ("depth-8", "depth-16")
 """Eight to sixteen layers."""
 RECIPE_RULES = ("credit-x4", "fixed-x4")
 """Rules of gravity, in the recipe."""
+MODERN_RULES = ("modern-credit-x4", "modern-fixed-x4")
+"""The same in the modern backbone."""
 RECIPE_POOL = ("fixed-x4", "credit-x16")
 """Rules of gravity and the number of frozen experts, in the recipe."""
 RECIPE_DRAW = ("credit-x4", "hadamard-x4")
@@ -149,6 +151,8 @@ MIXTURE: Settings = {
 # As many times the steps as a step of `credit-x4` takes times that of `recipe-dense`
 # (2.12 / 1.10, `somelab evidence --frontier --time`).
 AS_LONG: Settings = times(1.9, "train.steps", "train.eval_every")
+# The same of `modern-hadamard-x4` and `modern-dense-1d` (1.24).
+MODERN_AS_LONG: Settings = times(1.25, "train.steps", "train.eval_every")
 MODERN: Settings = {
     "model.backbone": "modern",
     # With a tied head, embeddings of std 1/sqrt(D), times sqrt(D) at the input, give the residual stream and
@@ -337,6 +341,14 @@ ARMS: dict[str, ArmSettings] = {
     "modern-base": ArmSettings(MODERN, first_rate=-2),
     "modern-credit-x4": _without(MODERN),
     "modern-fixed-x4": _many(4, {**FIXED, **MODERN}),
+    "modern-hadamard-x4": _without({**HADAMARD, **MODERN}),
+    "modern-hadamard-fixed-x4": _many(4, {**FIXED, **HADAMARD, **MODERN}).like(
+        "modern-hadamard-x4", MODERN_RULES
+    ),
+    "modern-hadamard-x16": _many(16, {**recipe.CREDIT, **HADAMARD, **MODERN}).like(
+        "modern-hadamard-x4", RECIPE_POOL
+    ),
+    "modern-dense-1d-as-long": _dense(1, {**MODERN, **MODERN_AS_LONG}),
     # where no gradient reaches the selection
     "recipe-blind": ArmSettings(BLIND, first_rate=RECIPE_RATE),
     "recipe-blind-fast-keys": ArmSettings({**BLIND, "gravity.alpha": 0.03}).like(

@@ -60,6 +60,8 @@ SHELLS: dict[ShellName, tuple[Block, ...]] = {
         Block("modern-base", "published v4", "published"),
         Block("modern-credit-x4", "some, E 64", "some"),
         Block("modern-fixed-x4", "some, E 64, keys fixed", "some"),
+        Block("modern-hadamard-x4", "some, Hadamard, E 64", "some"),
+        Block("modern-hadamard-x16", "some, Hadamard, E 256", "some"),
     ),
 }
 """E and K of the titles are those of micro; a larger scale has more of both."""

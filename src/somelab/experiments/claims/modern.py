@@ -1,0 +1,91 @@
+"""Claims in the modern backbone (pre-norm, RMSNorm, RoPE, tied head, no biases), where feed-forward blocks
+matter more than in the published one."""
+
+from __future__ import annotations
+
+from somelab.experiments.claims.claim import BOTH_LENGTHS, Claim, lower
+from somelab.experiments.claims.recipe import SOURCE
+
+EQUAL = "Equal trained weights and tokens; the frozen experts compute more."
+
+CLAIMS = (
+    Claim(
+        "modern-dense-beats-none",
+        "In the modern backbone, a dense block as wide as the model beats no feed-forward layer",
+        SOURCE,
+        (lower("modern-dense-1d", "modern-no-ffn"),),
+        "A check of the comparison itself: where no block helps, none can be told from another.",
+    ),
+    Claim(
+        "modern-layer-beats-none",
+        "In the modern backbone, v4's SoME layer beats no feed-forward layer",
+        SOURCE,
+        (lower("modern-base", "modern-no-ffn"),),
+        "The layer trains a query network; a model without it has fewer trained weights.",
+    ),
+    Claim(
+        "modern-credit-beats-equal-dense",
+        "In the modern backbone, the recipe with credit beats a dense block of the same trained size",
+        SOURCE,
+        (lower("modern-credit-x4", "modern-dense-1d"),),
+        EQUAL,
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
+        "modern-credit-pays",
+        "In the modern backbone, keys that move by credit beat keys that never move",
+        SOURCE,
+        (lower("modern-credit-x4", "modern-fixed-x4"),),
+        "The load bias is on in both.",
+    ),
+    Claim(
+        "modern-hadamard-beats-equal-dense",
+        "In the modern backbone, the recipe with Hadamard experts beats a dense block of the same trained "
+        "size",
+        SOURCE,
+        (lower("modern-hadamard-x4", "modern-dense-1d"),),
+        EQUAL,
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
+        "modern-hadamard-beats-equal-dense-in-equal-time",
+        "In the modern backbone, the recipe with Hadamard experts beats a dense block of the same trained "
+        "size that trains for the same time",
+        SOURCE,
+        (lower("modern-hadamard-x4", "modern-dense-1d-as-long"),),
+        "In that time the dense block trains on 1.25 times the tokens (one processor core; other machines "
+        "differ).",
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
+        "modern-hadamard-beats-wider-dense",
+        "In the modern backbone, the recipe with Hadamard experts beats a dense block of twice the trained "
+        "size",
+        SOURCE,
+        (lower("modern-hadamard-x4", "modern-dense-2d"),),
+        "Equal tokens.",
+    ),
+    Claim(
+        "modern-hadamard-beats-usual-dense",
+        "In the modern backbone, the recipe with Hadamard experts beats the usual dense block, four times as "
+        "wide as the model",
+        SOURCE,
+        (lower("modern-hadamard-x4", "modern-dense-4d"),),
+        "The dense block trains four times the weights; a step of both takes about the same time.",
+    ),
+    Claim(
+        "modern-hadamard-credit-pays",
+        "In the modern backbone with Hadamard experts, keys that move by credit beat keys that never move",
+        SOURCE,
+        (lower("modern-hadamard-x4", "modern-hadamard-fixed-x4"),),
+        "The load bias is on in both.",
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
+        "modern-hadamard-more-experts-help",
+        "In the modern backbone, four times as many Hadamard experts help at the same trained size",
+        SOURCE,
+        (lower("modern-hadamard-x16", "modern-hadamard-x4"),),
+        "K stays, and keys are not trained weights: both arms train the same.",
+    ),
+)
