@@ -69,8 +69,6 @@ DEPTH = ("depth-8", "depth-16")
 """Eight to sixteen layers."""
 RECIPE_RULES = ("credit-x4", "fixed-x4")
 """Rules of gravity, in the recipe."""
-MODERN_RULES = ("modern-credit-x4", "modern-fixed-x4")
-"""The same in the modern backbone."""
 RECIPE_POOL = ("fixed-x4", "credit-x16")
 """Rules of gravity and the number of frozen experts, in the recipe."""
 RECIPE_DRAW = ("credit-x4", "hadamard-x4")
@@ -342,9 +340,7 @@ ARMS: dict[str, ArmSettings] = {
     "modern-credit-x4": _without(MODERN),
     "modern-fixed-x4": _many(4, {**FIXED, **MODERN}),
     "modern-hadamard-x4": _without({**HADAMARD, **MODERN}),
-    "modern-hadamard-fixed-x4": _many(4, {**FIXED, **HADAMARD, **MODERN}).like(
-        "modern-hadamard-x4", MODERN_RULES
-    ),
+    "modern-hadamard-fixed-x4": _many(4, {**FIXED, **HADAMARD, **MODERN}),
     "modern-hadamard-x16": _many(16, {**recipe.CREDIT, **HADAMARD, **MODERN}).like(
         "modern-hadamard-x4", RECIPE_POOL
     ),
