@@ -16,6 +16,7 @@ from torch import Tensor
 
 from somelab.model import attention, placing
 from somelab.model.attention import kernel_for
+from somelab.model.positions import Rotation, rotate
 from somelab.native.table import NativeKernels
 from tests.model.builders import decoder_of, tokens_of
 from tests.model.test_attention_by_document import PACKINGS, answers
@@ -54,6 +55,35 @@ def test_equals_float64(
     grad_N3D = kernel.backward(qkv_N3D, lengths_G, out_ND, log_sums_NH, grad_ND, causal=causal)
     torch.testing.assert_close(out_ND.double(), truth.detach(), rtol=1e-4, atol=2e-5)
     torch.testing.assert_close(grad_N3D.double(), exact.grad, rtol=1e-3, atol=2e-4)
+
+
+@given(
+    num_heads=st.integers(1, 3),
+    pairs=st.integers(1, 20),
+    period=st.integers(1, 9),
+    rows=st.integers(1, 3),
+    seed=st.integers(0, 99),
+)
+def test_rotation_and_its_gradient(
+    compiled: NativeKernels, num_heads: int, pairs: int, period: int, rows: int, seed: int
+) -> None:
+    """Tables of one row for all sequences, as torch's rotation broadcasts them."""
+    rng = torch.Generator().manual_seed(seed)
+    width = 2 * pairs * num_heads
+    qkv_N3D = torch.randn(rows * period, 3 * width, generator=rng).requires_grad_()
+    grad_N3D = torch.randn(qkv_N3D.shape, generator=rng)
+    angles_PC = torch.randn(period, pairs, generator=rng)
+    rotation = Rotation(angles_PC.cos()[None, None], angles_PC.sin()[None, None])
+    heads_3BHTC = qkv_N3D.view(rows, period, 3, num_heads, -1).permute(2, 0, 3, 1, 4)
+    turned = torch.stack([rotate(heads_3BHTC[0], rotation), rotate(heads_3BHTC[1], rotation), heads_3BHTC[2]])
+    wanted_N3D = turned.permute(1, 3, 0, 2, 4).reshape(qkv_N3D.shape)
+    got_N3D = attention._Rotated.apply(  # pyright: ignore[reportPrivateUsage]
+        qkv_N3D, angles_PC.cos(), angles_PC.sin(), num_heads, compiled.attention
+    )
+    torch.testing.assert_close(got_N3D, wanted_N3D)
+    (got,) = torch.autograd.grad(got_N3D, qkv_N3D, grad_N3D)
+    (wanted,) = torch.autograd.grad(wanted_N3D, qkv_N3D, grad_N3D)
+    torch.testing.assert_close(got, wanted)
 
 
 def test_threads_do_not_change_a_bit(compiled: NativeKernels) -> None:

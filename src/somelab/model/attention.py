@@ -95,12 +95,12 @@ class Attention(nn.Module):
         num_rows, num_tokens, _ = qkv_BT3D.shape
         documents = surroundings.documents
         causal = surroundings.is_causal if documents is None else not surroundings.sees_all
+        qkv_N3D = qkv_BT3D.flatten(0, 1)
         if surroundings.rotation is not None:
-            queries, keys, values = self._heads(qkv_BT3D)
-            turned = (rotate(queries, surroundings.rotation), rotate(keys, surroundings.rotation), values)
-            qkv_BT3D = torch.cat([part.transpose(1, 2).flatten(2) for part in turned], dim=-1)
+            angles = (part.flatten(0, 2).contiguous() for part in surroundings.rotation)
+            qkv_N3D = _Rotated.apply(qkv_N3D, *angles, self.num_heads, kernel)
         lengths_G = torch.tensor([num_tokens] * num_rows if documents is None else documents)
-        mixed_ND = _Attention.apply(qkv_BT3D.flatten(0, 1), lengths_G, self.num_heads, causal, kernel)
+        mixed_ND = _Attention.apply(qkv_N3D, lengths_G, self.num_heads, causal, kernel)
         return mixed_ND.view(num_rows, num_tokens, -1)
 
 
@@ -113,6 +113,29 @@ def kernel_for(device_type: str, dtype: torch.dtype, head_width: int) -> Attenti
     if compiled is None or head_width > compiled.attention.max_head_width:
         return None
     return compiled.attention
+
+
+class _Rotated(torch.autograd.Function):
+    """Queries and keys of all heads rotated by the compiled kernel. The gradient is rotated back."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        qkv_N3D: Tensor,
+        cosine_PC: Tensor,
+        sine_PC: Tensor,
+        num_heads: int,
+        kernel: AttentionKernels,
+    ) -> Tensor:
+        ctx.save_for_backward(cosine_PC, sine_PC)
+        ctx.num_heads, ctx.kernel = num_heads, kernel
+        return kernel.rotate(qkv_N3D.contiguous(), cosine_PC, sine_PC, num_heads, back=False)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        grad_N3D = ctx.kernel.rotate(grads[0].contiguous(), *ctx.saved_tensors, ctx.num_heads, back=True)
+        return grad_N3D, None, None, None, None
 
 
 class _Attention(torch.autograd.Function):

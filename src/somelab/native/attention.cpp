@@ -262,7 +262,30 @@ void over_heads(const float *qkv, const int64_t *lengths, int64_t documents, int
     }
 }
 
+// out = qkv with every head of the queries and the keys rotated: the pair (i, i + C/2) by the angle i of its token. Token n has the row
+// n modulo `period` of the tables. direction: 1, or -1 for the rotation back, which is also its gradient.
+void rotate(const float *qkv, const float *cosines, const float *sines, float *out, int64_t tokens, int64_t period, int64_t heads,
+            int64_t width, float direction, int threads) {
+    int64_t model = heads * width, half = width / 2;
+    over_rows(tokens, 3 * model, threads, nullptr, [=](int64_t token) {
+        const float *from = qkv + token * 3 * model, *cosine = cosines + token % period * half, *sine = sines + token % period * half;
+        float *to = out + token * 3 * model;
+        for (int64_t head = 0; head < 2 * heads; head++, from += width, to += width)
+            for (int64_t i = 0; i < half; i++) {
+                float first = from[i], second = from[i + half], turned = direction * sine[i];
+                to[i] = first * cosine[i] - second * turned;
+                to[i + half] = second * cosine[i] + first * turned;
+            }
+        std::memcpy(to, from, model * sizeof(float));
+    });
+}
+
 }  // namespace
+
+extern "C" void attention_rotate_float32(const float *qkv, const float *cosines, const float *sines, float *out, int64_t tokens,
+                                         int64_t period, int64_t heads, int64_t width, int back, int threads) {
+    rotate(qkv, cosines, sines, out, tokens, period, heads, width, back ? -1.0f : 1.0f, threads);
+}
 
 extern "C" void attention_forward_float32(const float *qkv, const int64_t *lengths, float *out, float *log_sums, int64_t documents,
                                           int64_t heads, int64_t width, int causal, int threads) {

@@ -1,6 +1,7 @@
 """The compiled kernel of attention within documents: calls of attention.cpp with memory addresses of tensors.
 
-Shape letters: N tokens of all documents, G documents, H heads, D model width."""
+Shape letters: N tokens of all documents, G documents, H heads, D model width, C pairs of a head, P positions
+of a table."""
 
 from __future__ import annotations
 
@@ -12,7 +13,11 @@ from torch import Tensor
 from somelab.native.calls import INT, POINTER, SIZE, addresses, calls_of
 
 _SIZES = [SIZE, SIZE, SIZE, INT, INT]
-_ARGUMENTS = {"attention_forward": [*[POINTER] * 4, *_SIZES], "attention_backward": [*[POINTER] * 6, *_SIZES]}
+_ARGUMENTS = {
+    "attention_forward": [*[POINTER] * 4, *_SIZES],
+    "attention_backward": [*[POINTER] * 6, *_SIZES],
+    "attention_rotate": [*[POINTER] * 4, SIZE, *_SIZES],
+}
 
 
 class NativeAttention:
@@ -46,6 +51,19 @@ class NativeAttention:
         grad_N3D, num_heads = torch.empty_like(qkv_N3D), log_sums_NH.shape[1]
         self._call("backward", num_heads, causal, qkv_N3D, lengths_G, out_ND, log_sums_NH, grad_ND, grad_N3D)
         return grad_N3D
+
+    def rotate(
+        self, qkv_N3D: Tensor, cosine_PC: Tensor, sine_PC: Tensor, num_heads: int, *, back: bool
+    ) -> Tensor:
+        out_N3D, num_tokens = torch.empty_like(qkv_N3D), len(qkv_N3D)
+        width = qkv_N3D.shape[1] // (3 * num_heads)
+        tensors = (qkv_N3D, cosine_PC, sine_PC, out_N3D)
+        assert cosine_PC.shape == sine_PC.shape == (len(cosine_PC), width // 2)
+        assert num_tokens % len(cosine_PC) == 0
+        assert all(tensor.dtype == torch.float32 for tensor in tensors)
+        sizes = (num_tokens, len(cosine_PC), num_heads, width, int(back), torch.get_num_threads())
+        self._calls["attention_rotate"][torch.float32](*addresses(*tensors), *sizes)
+        return out_N3D
 
     def _call(
         self, name: str, num_heads: int, causal: bool, qkv_N3D: Tensor, lengths_G: Tensor, *others: Tensor

@@ -70,6 +70,12 @@ class AttentionKernels(Protocol):
 
     max_head_width: int
 
+    def rotate(
+        self, qkv_N3D: Tensor, cosine_PC: Tensor, sine_PC: Tensor, num_heads: int, *, back: bool
+    ) -> Tensor:
+        """Queries and keys rotated by rotary angles, or back. Token n has the angles n modulo P."""
+        ...
+
     def forward(
         self, qkv_N3D: Tensor, lengths_G: Tensor, num_heads: int, *, causal: bool
     ) -> tuple[Tensor, Tensor]:
