@@ -344,6 +344,17 @@ ARMS: dict[str, ArmSettings] = {
     "modern-hadamard-x16": _many(16, {**recipe.CREDIT, **HADAMARD, **MODERN}).like(
         "modern-hadamard-x4", RECIPE_POOL
     ),
+    "modern-hadamard-one-expert": ArmSettings(
+        {
+            **RECIPE,
+            **HADAMARD,
+            **MODERN,
+            "experts.num_experts": 1,
+            "experts.top_k": 1,
+            "experts.d_ffn": _four_blocks,
+        },
+        first_rate=RECIPE_RATE,
+    ),
     "modern-dense-1d-as-long": _dense(1, {**MODERN, **MODERN_AS_LONG}),
     # where no gradient reaches the selection
     "recipe-blind": ArmSettings(BLIND, first_rate=RECIPE_RATE),

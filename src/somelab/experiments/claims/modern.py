@@ -82,6 +82,14 @@ CLAIMS = (
         lengths=BOTH_LENGTHS,
     ),
     Claim(
+        "modern-hadamard-routing-pays",
+        "In the modern backbone, routing among Hadamard experts beats a single one that computes as much",
+        SOURCE,
+        (lower("modern-hadamard-x4", "modern-hadamard-one-expert"),),
+        "The single expert is as wide as the K selected ones together; equal trained weights but for the "
+        "temperature.",
+    ),
+    Claim(
         "modern-hadamard-more-experts-help",
         "In the modern backbone, four times as many Hadamard experts help at the same trained size",
         SOURCE,
