@@ -56,14 +56,6 @@ void copy_columns(const float *from, int64_t stride, int64_t count, int64_t rows
     }
 }
 
-// Keeps a vector in a register: GCC would read it from memory again for each product, and reading would be what takes the time.
-inline Floats kept(Floats values) {
-#if defined(__x86_64__) && defined(__GNUC__)
-    asm("" : "+x"(values));
-#endif
-    return values;
-}
-
 // scores[r][j] = <queries[r], keys[:, j]> for R queries and all j < end, a multiple of STEP.
 template <int V>
 void scores_of(const float *queries, const float *columns, int64_t length, int64_t width, int64_t end, float *scores) {

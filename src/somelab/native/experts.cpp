@@ -30,14 +30,6 @@ constexpr int64_t PANELS = 4;        // panels that pass together
 constexpr int64_t TOGETHER = PANELS * WIDE;
 constexpr int64_t TASK = 8 * TOGETHER;  // pairs of one expert that stay with one thread
 
-// Keeps a vector in a register: GCC would read it from memory again for each product.
-inline Floats kept(Floats values) {
-#if defined(__x86_64__) && defined(__GNUC__)
-    asm("" : "+x"(values));
-#endif
-    return values;
-}
-
 // result[r] = sum over k of matrix[r][k] panel[k], for R rows and V vectors of tokens.
 template <int R, int V>
 inline void multiply(const float *matrix, int64_t row_step, int64_t step, const float *panel, int64_t count, Floats (&result)[R][V]) {
