@@ -39,7 +39,7 @@ inline void store(Floats values, float *to) { std::memcpy(to, &values, sizeof va
 
 // Keeps a vector in a register: GCC would read it from memory again for each product, and reading would be what takes the time.
 inline Floats kept(Floats values) {
-#if defined(__x86_64__) && defined(__GNUC__)
+#ifdef __AVX__  // without it a vector takes two registers, and this would not compile
     asm("" : "+x"(values));
 #endif
     return values;
