@@ -340,6 +340,15 @@ void backward(const float *grad, const Pool &pool, const Sorted &sorted, const f
 
 }  // namespace
 
+// Whether sums stay in registers: with narrower ones they are in memory, and torch's products are faster.
+extern "C" int experts_are_fast(void) {
+#if defined(__AVX2__) && defined(__FMA__)
+    return 1;
+#else
+    return 0;
+#endif
+}
+
 // Sorts pairs by expert, those of one expert by token. begins and starts have experts + 1 values.
 extern "C" void experts_sort_float32(const int64_t *indices, int64_t *order, int64_t *begins, int64_t *starts, int64_t pairs,
                                      int64_t experts) {

@@ -26,6 +26,8 @@ class NativeExperts:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self._calls = calls_of(library, _ARGUMENTS, (torch.float32,))
+        library.experts_are_fast.argtypes, library.experts_are_fast.restype = [], INT
+        self.is_fast = bool(library.experts_are_fast())
 
     def sort(self, indices_TK: Tensor, num_experts: int) -> Pairs:
         begin_E1, start_E1 = (torch.empty(num_experts + 1, dtype=torch.int64) for _ in range(2))

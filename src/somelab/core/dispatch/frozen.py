@@ -61,7 +61,7 @@ def dispatch_native(
         raise ConfigError(
             "experts.engine", "native", f"it cannot compute {dtype} on {x_TD.device.type}", "choose auto"
         )
-    fused = kernels.experts if fits_fused(x_TD, dtype, weights) else None
+    fused = kernels.experts if kernels.experts.is_fast and fits_fused(x_TD, dtype, weights) else None
     return _dispatch("native", kernels, x_TD, indices_TK, gates_TK, weights, outputs_TKO, fused)
 
 

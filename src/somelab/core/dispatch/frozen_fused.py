@@ -33,6 +33,9 @@ class Pairs(NamedTuple):
 class ExpertKernels(Protocol):
     """On contiguous tensors in fp32."""
 
+    is_fast: bool
+    """Whether the processor has registers for it; otherwise results are right, and slow."""
+
     def sort(self, indices_TK: Tensor, num_experts: int) -> Pairs: ...
 
     def forward(
