@@ -344,6 +344,7 @@ ARMS: dict[str, ArmSettings] = {
     "modern-hadamard-x16": _many(16, {**recipe.CREDIT, **HADAMARD, **MODERN}).like(
         "modern-hadamard-x4", RECIPE_POOL
     ),
+    "modern-hadamard-x4-double-k": _without({**HADAMARD, **MODERN, **times(4, "experts.top_k")}),
     "modern-hadamard-one-expert": ArmSettings(
         {
             **RECIPE,

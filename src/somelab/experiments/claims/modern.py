@@ -90,6 +90,13 @@ CLAIMS = (
         "temperature.",
     ),
     Claim(
+        "modern-hadamard-larger-k-helps",
+        "In the modern backbone, twice as many Hadamard experts per token help at the same trained size",
+        SOURCE,
+        (lower("modern-hadamard-x4-double-k", "modern-hadamard-x4"),),
+        "Eight of 64 experts in place of four.",
+    ),
+    Claim(
         "modern-hadamard-more-experts-help",
         "In the modern backbone, four times as many Hadamard experts help at the same trained size",
         SOURCE,

@@ -61,6 +61,7 @@ SHELLS: dict[ShellName, tuple[Block, ...]] = {
         Block("modern-credit-x4", "some, E 64", "some"),
         Block("modern-fixed-x4", "some, E 64, keys fixed", "some"),
         Block("modern-hadamard-x4", "some, Hadamard, E 64", "some"),
+        Block("modern-hadamard-x4-double-k", "some, Hadamard, E 64, double K", "some"),
         Block("modern-hadamard-x16", "some, Hadamard, E 256", "some"),
     ),
 }
