@@ -73,6 +73,8 @@ RECIPE_POOL = ("fixed-x4", "credit-x16")
 """Rules of gravity and the number of frozen experts, in the recipe."""
 RECIPE_DRAW = ("credit-x4", "hadamard-x4")
 """How frozen experts are drawn and stored, in the recipe."""
+ONE_EXPERT: Settings = {"experts.num_experts": 1, "experts.top_k": 1}
+"""All tokens to one frozen expert: no routing."""
 HADAMARD: Settings = {"experts.family": "hadamard", "experts.d_ffn": transform_width}
 """Experts without matrices, of one block each."""
 
@@ -300,8 +302,7 @@ ARMS: dict[str, ArmSettings] = {
     ),
     "recipe-gains": ArmSettings({**RECIPE, "experts.trainability": "gains"}, first_rate=RECIPE_RATE),
     "recipe-one-expert": ArmSettings(
-        {**RECIPE, "experts.num_experts": 1, "experts.top_k": 1, "experts.d_ffn": active_width},
-        first_rate=RECIPE_RATE,
+        {**RECIPE, **ONE_EXPERT, "experts.d_ffn": active_width}, first_rate=RECIPE_RATE
     ),
     "recipe-experts-x4": _many(4, {}).like("credit-x4", RECIPE_POOL),
     "credit": ArmSettings({**RECIPE, **recipe.CREDIT}).like("credit-x4", RECIPE_POOL),
@@ -344,16 +345,12 @@ ARMS: dict[str, ArmSettings] = {
     "modern-hadamard-x16": _many(16, {**recipe.CREDIT, **HADAMARD, **MODERN}).like(
         "modern-hadamard-x4", RECIPE_POOL
     ),
+    "modern-hadamard-x4-double-k": _without({**HADAMARD, **MODERN, **times(4, "experts.top_k")}),
     "modern-hadamard-one-expert": ArmSettings(
-        {
-            **RECIPE,
-            **HADAMARD,
-            **MODERN,
-            "experts.num_experts": 1,
-            "experts.top_k": 1,
-            "experts.d_ffn": _four_blocks,
-        },
-        first_rate=RECIPE_RATE,
+        {**RECIPE, **HADAMARD, **MODERN, **ONE_EXPERT, "experts.d_ffn": _four_blocks}, first_rate=RECIPE_RATE
+    ),
+    "modern-hadamard-one-block": ArmSettings(
+        {**RECIPE, **HADAMARD, **MODERN, **ONE_EXPERT}, first_rate=RECIPE_RATE
     ),
     "modern-dense-1d-as-long": _dense(1, {**MODERN, **MODERN_AS_LONG}),
     # where no gradient reaches the selection

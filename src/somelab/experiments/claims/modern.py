@@ -86,8 +86,33 @@ CLAIMS = (
         "In the modern backbone, routing among Hadamard experts beats a single one that computes as much",
         SOURCE,
         (lower("modern-hadamard-x4", "modern-hadamard-one-expert"),),
-        "The single expert is as wide as the K selected ones together; equal trained weights but for the "
-        "temperature.",
+        "The single expert has as many frozen features as the K selected ones together, and the same trained "
+        "weights around it.",
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
+        "modern-one-block-beats-equal-dense",
+        "In the modern backbone, one frozen Hadamard block between two trained matrices beats a dense block "
+        "of the same trained size",
+        SOURCE,
+        (lower("modern-hadamard-one-block", "modern-dense-1d"),),
+        "No routing: both map D to D, apply GELU and map back; here a frozen transform of the normalised "
+        "features stands before GELU.",
+    ),
+    Claim(
+        "modern-one-expert-beats-usual-dense",
+        "In the modern backbone, one frozen Hadamard expert of four blocks beats the usual dense block, four "
+        "times as wide as the model",
+        SOURCE,
+        (lower("modern-hadamard-one-expert", "modern-dense-4d"),),
+        "No routing. The dense block trains four times the weights.",
+    ),
+    Claim(
+        "modern-hadamard-larger-k-helps",
+        "In the modern backbone, twice as many Hadamard experts per token help at the same trained size",
+        SOURCE,
+        (lower("modern-hadamard-x4-double-k", "modern-hadamard-x4"),),
+        "Eight of 64 experts in place of four.",
     ),
     Claim(
         "modern-hadamard-more-experts-help",

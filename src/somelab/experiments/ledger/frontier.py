@@ -17,7 +17,7 @@ from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.claims.shell import LedgerScale
 from somelab.experiments.ledger.store import Ledger
 
-Family = Literal["none", "dense", "mixture", "published", "some"]
+Family = Literal["none", "dense", "mixture", "published", "some", "frozen"]
 ShellName = Literal["published", "modern"]
 ROUNDS, WARM_UP = 12, 2
 
@@ -61,6 +61,9 @@ SHELLS: dict[ShellName, tuple[Block, ...]] = {
         Block("modern-credit-x4", "some, E 64", "some"),
         Block("modern-fixed-x4", "some, E 64, keys fixed", "some"),
         Block("modern-hadamard-x4", "some, Hadamard, E 64", "some"),
+        Block("modern-hadamard-one-expert", "one frozen expert, Hadamard, four blocks wide", "frozen"),
+        Block("modern-hadamard-one-block", "one frozen expert, Hadamard", "frozen"),
+        Block("modern-hadamard-x4-double-k", "some, Hadamard, E 64, double K", "some"),
         Block("modern-hadamard-x16", "some, Hadamard, E 256", "some"),
     ),
 }

@@ -20,6 +20,7 @@ COLOURS: dict[Family, str] = {
     "mixture": "#009E73",
     "published": "#CC79A7",
     "some": "#D55E00",
+    "frozen": "#E69F00",
 }
 NAMES: dict[Family, str] = {
     "none": "no feed-forward block",
@@ -27,6 +28,7 @@ NAMES: dict[Family, str] = {
     "mixture": "learned mixture, trained",
     "published": "SoME as published",
     "some": "SoME, preset some",
+    "frozen": "one frozen expert, no routing",
 }
 COSTS = {
     "trained": "trained weights",
@@ -127,8 +129,10 @@ def draw(points: Sequence[Point]) -> Figure:
         for column, (cost, label) in enumerate(COSTS.items()):
             _panel(axes[row * len(COSTS) + column], own, cost, label)
         axes[row * len(COSTS)].set(ylabel="validation loss, nats", title=TITLES[shell])
-    handles, labels = axes[0].get_legend_handles_labels()
-    made.legend(handles, labels, loc="outside lower center", ncols=len(NAMES))
+    named = {
+        label: handle for one in axes for handle, label in zip(*one.get_legend_handles_labels(), strict=True)
+    }
+    made.legend([*named.values()], [*named], loc="outside lower center", ncols=len(NAMES))
     return made
 
 

@@ -105,7 +105,10 @@ def known(xs: Sequence[Any], ys: Sequence[Any]) -> tuple[list[Any], list[Any]]:
 
 def millions(axes: Axes, which: str = "x") -> None:
     """Large counts on an axis in thousands, millions, billions."""
-    from matplotlib.ticker import EngFormatter
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_major_formatter(EngFormatter(sep=""))
+    if axis.get_scale() == "log":  # often less than a decade: a few round numbers instead of one power of ten
+        axis.set_major_locator(LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0)))
+        axis.set_minor_formatter(NullFormatter())
