@@ -28,6 +28,19 @@ def test_dense_is_as_wide_as_the_active_experts():
     assert own.down.weight.shape == (11, 24)
 
 
+def test_a_dense_block_can_normalise_its_hidden_features():
+    plain = Dense(12, 20, bias=True, layer=0, seed=0)
+    normed = Dense(12, 20, bias=True, layer=0, seed=0, norm=True)
+    x_BTD = torch.randn(2, 3, 12, generator=torch.Generator().manual_seed(0))
+    hidden = F.linear(x_BTD, plain.down.weight, plain.down.bias)
+    hidden = hidden / hidden.pow(2).mean(dim=-1, keepdim=True).sqrt()
+    torch.testing.assert_close(normed(x_BTD), F.linear(F.gelu(hidden), plain.up.weight, plain.up.bias))
+    assert not torch.allclose(normed(x_BTD), plain(x_BTD))
+    block = build_feed_forward(config_of({"feed_forward": "dense", "dense_norm": True}), layer=0, seed=0)
+    assert isinstance(block, Dense)
+    assert block.norm
+
+
 def test_frozen_dense_follows_the_law_of_the_experts():
     config = config_of({"feed_forward": "frozen_dense", "d_dense": 30})
     frozen = build_feed_forward(config, layer=1, seed=9)

@@ -63,6 +63,9 @@ class ModelConfig(Group):
     trained experts)."""
     d_dense: Size | None = None
     """Hidden width of the dense baselines. None: top_k x d_ffn, the active size of the SoME layer."""
+    dense_norm: bool = False
+    """Scale the hidden features of a dense block to rms 1 before GELU, as experts that read the query have
+    them. It trains no weight."""
     backbone: Literal["published", "modern"] = "published"
     """published (that of the reports): post-norm LayerNorm, sinusoidal positions, biases, untied head.
     modern: pre-norm RMSNorm, RoPE, no biases, tied head."""

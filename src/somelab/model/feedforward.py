@@ -18,6 +18,7 @@ from somelab.core.experts import DenseExperts
 from somelab.core.gravity import Rule
 from somelab.core.layer import SomeLayer
 from somelab.core.router import balancing_loss
+from somelab.core.rows import rms_rows
 from somelab.core.seeded import seeded_linear
 from somelab.core.seeding import generator
 
@@ -39,16 +40,23 @@ class FeedForwardOutput(NamedTuple):
 
 
 class Dense(nn.Module):
-    """W_up gelu(W_down x): the trained feed-forward block of a plain Transformer."""
+    """W_up gelu(W_down x): the trained feed-forward block of a plain Transformer. `norm`: hidden features at
+    rms 1 before GELU."""
 
-    def __init__(self, d_model: int, d_hidden: int, *, bias: bool, layer: int, seed: int) -> None:
+    def __init__(
+        self, d_model: int, d_hidden: int, *, bias: bool, layer: int, seed: int, norm: bool = False
+    ) -> None:
         super().__init__()
+        self.norm = norm
         rng = generator(seed, "dense", layer)
         self.down = seeded_linear(d_model, d_hidden, bias=bias, rng=rng)
         self.up = seeded_linear(d_hidden, d_model, bias=bias, rng=rng)
 
     def forward(self, x_BTD: Tensor) -> Tensor:
-        return self.up(F.gelu(self.down(x_BTD)))
+        hidden_BTF = self.down(x_BTD)
+        if self.norm:
+            hidden_BTF = rms_rows(hidden_BTF.flatten(0, -2)).view_as(hidden_BTF)
+        return self.up(F.gelu(hidden_BTF))
 
 
 class FrozenDense(nn.Module):
@@ -124,7 +132,8 @@ def build_feed_forward(
             some.keeps_outputs = not config.train.recompute
             return some
         case "dense":
-            return Dense(model.d_model, d_hidden, bias=bias, layer=layer, seed=seed)
+            norm = model.dense_norm
+            return Dense(model.d_model, d_hidden, bias=bias, layer=layer, seed=seed, norm=norm)
         case "frozen_dense":
             return FrozenDense(model.d_model, d_hidden, experts, layer=layer, seed=seed)
         case "moe":

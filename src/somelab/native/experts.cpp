@@ -3,8 +3,8 @@
 //
 // Tokens of one expert are taken a panel at a time: their values as columns side by side, one vector or two wide. A product then reads
 // the expert's matrix as it is stored, value by value, and multiplies each with a vector of tokens; its result is a panel again. So
-// neither matrix is copied or transposed, forward or backward, and experts with few tokens cost little more per token than those with
-// many. Several panels pass while a few rows of a matrix stay in cache.
+// no matrix is packed or transposed first (backward copies wide ones, once for many tokens), and experts with few tokens cost little
+// more per token than those with many. Several panels pass while a few rows of a matrix stay in cache.
 //
 // A pair is computed by one thread, in the same steps whatever stands beside it, and a token's K outputs are added up in their order:
 // results are the same bits for any number of threads and any batch.

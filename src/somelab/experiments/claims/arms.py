@@ -352,6 +352,7 @@ ARMS: dict[str, ArmSettings] = {
     "modern-hadamard-one-block": ArmSettings(
         {**RECIPE, **HADAMARD, **MODERN, **ONE_EXPERT}, first_rate=RECIPE_RATE
     ),
+    "modern-dense-1d-normed": _dense(1, {**MODERN, "model.dense_norm": True}),
     "modern-dense-1d-as-long": _dense(1, {**MODERN, **MODERN_AS_LONG}),
     # where no gradient reaches the selection
     "recipe-blind": ArmSettings(BLIND, first_rate=RECIPE_RATE),

@@ -100,6 +100,23 @@ CLAIMS = (
         "features stands before GELU.",
     ),
     Claim(
+        "modern-one-block-beats-normed-dense",
+        "In the modern backbone, one frozen Hadamard block beats a dense block of the same trained size "
+        "whose hidden features are normalised too",
+        SOURCE,
+        (lower("modern-hadamard-one-block", "modern-dense-1d-normed"),),
+        "Both normalise what a trained matrix returns to rms 1; the frozen transform is all that differs.",
+    ),
+    Claim(
+        "modern-hadamard-beats-normed-dense",
+        "In the modern backbone, the recipe with Hadamard experts beats a dense block of the same trained "
+        "size whose hidden features are normalised too",
+        SOURCE,
+        (lower("modern-hadamard-x4", "modern-dense-1d-normed"),),
+        EQUAL,
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
         "modern-one-expert-beats-usual-dense",
         "In the modern backbone, one frozen Hadamard expert of four blocks beats the usual dense block, four "
         "times as wide as the model",

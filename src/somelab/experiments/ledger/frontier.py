@@ -17,7 +17,7 @@ from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.claims.shell import LedgerScale
 from somelab.experiments.ledger.store import Ledger
 
-Family = Literal["none", "dense", "mixture", "published", "some", "frozen"]
+Family = Literal["none", "dense", "mixture", "published", "some", "frozen", "normed"]
 ShellName = Literal["published", "modern"]
 ROUNDS, WARM_UP = 12, 2
 
@@ -56,6 +56,7 @@ SHELLS: dict[ShellName, tuple[Block, ...]] = {
     "modern": (
         Block("modern-no-ffn", "none", "none"),
         *_dense(*(f"modern-dense-{n}d" for n in (1, 2, 4, 8))),
+        Block("modern-dense-1d-normed", "dense, 1 D, normalised before GELU", "normed"),
         Block("modern-moe", "learned mixture, 8 experts of 2 D, K 2", "mixture"),
         Block("modern-base", "published v4", "published"),
         Block("modern-credit-x4", "some, E 64", "some"),

@@ -21,6 +21,7 @@ COLOURS: dict[Family, str] = {
     "published": "#CC79A7",
     "some": "#D55E00",
     "frozen": "#E69F00",
+    "normed": "#56B4E9",
 }
 NAMES: dict[Family, str] = {
     "none": "no feed-forward block",
@@ -29,6 +30,7 @@ NAMES: dict[Family, str] = {
     "published": "SoME as published",
     "some": "SoME, preset some",
     "frozen": "one frozen expert, no routing",
+    "normed": "dense, normalised before GELU",
 }
 COSTS = {
     "trained": "trained weights",
@@ -132,7 +134,7 @@ def draw(points: Sequence[Point]) -> Figure:
     named = {
         label: handle for one in axes for handle, label in zip(*one.get_legend_handles_labels(), strict=True)
     }
-    made.legend([*named.values()], [*named], loc="outside lower center", ncols=len(NAMES))
+    made.legend([*named.values()], [*named], loc="outside lower center", ncols=4)
     return made
 
 
