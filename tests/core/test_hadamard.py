@@ -1,4 +1,4 @@
-"""Hadamard experts in torch: against a slow version with explicit matrices and bits one by one, and as a
+"""Experts without matrices in torch, Hadamard and modulated ones: against a slow version with explicit matrices and bits one by one, and as a
 family that is counted, trained, credited and stored by its seed.
 
 Shape letters: T tokens, D model width, N width of a transform, F hidden units, E experts, K experts per
@@ -34,6 +34,7 @@ from tests.core.builders import random
 from tests.training.builders import SMALL
 
 HADAMARD: dict[str, Any] = {"experts.family": "hadamard", "experts.mixer": True, "experts.reads": "query"}
+both_families = pytest.mark.parametrize("family", ["hadamard", "modulated"])
 
 
 def splitmix(key: int, counter: int) -> int:
@@ -60,6 +61,9 @@ def slow_signs(pool: HadamardPool, expert: int) -> tuple[Tensor, Tensor]:
 def slow_expert(pool: HadamardPool, expert: int, x_D: Tensor) -> Tensor:
     """One unit after another, H from its definition: the parity of the common bits of row and column."""
     b_F, c_F = slow_signs(pool, expert)
+    shared_F = c_F
+    if pool.modulated:
+        b_F, shared_F = slow_signs(pool, 0)
     width = 2 ** math.ceil(math.log2(pool.d_model))
     output_D = torch.zeros(pool.d_model, dtype=torch.float64)
     for unit in range(pool.d_ffn):
@@ -68,13 +72,16 @@ def slow_expert(pool: HadamardPool, expert: int, x_D: Tensor) -> Tensor:
         b_D = b_F[block * width : block * width + pool.d_model]
         z = (row_D * b_D * x_D).sum() / math.sqrt(pool.d_model)
         place = row % pool.d_model
-        output_D = output_D + c_F[unit] * F.gelu(z) * F.one_hot(torch.tensor(place), pool.d_model)
+        factor = shared_F[unit] * (1 + c_F[unit]) / math.sqrt(2) if pool.modulated else c_F[unit]
+        output_D = output_D + factor * F.gelu(z) * F.one_hot(torch.tensor(place), pool.d_model)
     return output_D * math.sqrt(pool.d_model / pool.d_ffn / 0.42522)
 
 
-def case(d_model: int, blocks: int, num_tokens: int = 5, top_k: int = 2) -> tuple[Any, ...]:
+def case(
+    d_model: int, blocks: int, num_tokens: int = 5, top_k: int = 2, family: str = "hadamard"
+) -> tuple[Any, ...]:
     width = 2 ** math.ceil(math.log2(d_model))
-    pool = HadamardPool(derive(3, "signs", 1), 6, d_model, blocks * width)
+    pool = HadamardPool(derive(3, "signs", 1), 6, d_model, blocks * width, family == "modulated")
     rng = random(d_model)
     x_TD = torch.randn(num_tokens, d_model, generator=rng)
     indices_TK = torch.rand(num_tokens, 6, generator=rng).topk(top_k).indices
@@ -90,9 +97,10 @@ def test_the_fast_transform_is_the_matrix(size: int) -> None:
     torch.testing.assert_close(walsh_hadamard(walsh_hadamard(x)) / width, x, rtol=1e-5, atol=1e-5)
 
 
+@both_families
 @pytest.mark.parametrize(("d_model", "blocks"), [(1, 1), (2, 3), (16, 2), (12, 1), (33, 1), (64, 2)])
-def test_it_is_the_slow_version_gradients_included(d_model: int, blocks: int) -> None:
-    pool, x_TD, indices_TK, gates_TK = case(d_model, blocks)
+def test_it_is_the_slow_version_gradients_included(d_model: int, blocks: int, family: str) -> None:
+    pool, x_TD, indices_TK, gates_TK = case(d_model, blocks, family=family)
     leaves = x_TD.requires_grad_(), gates_TK.requires_grad_()
     got = hadamard_reference(x_TD, indices_TK, gates_TK, pool)
     slow = torch.stack(
@@ -114,16 +122,18 @@ def test_it_is_the_slow_version_gradients_included(d_model: int, blocks: int) ->
         torch.testing.assert_close(gradient, right, rtol=1e-4, atol=1e-5)
 
 
-def test_outputs_have_rms_1_also_where_the_width_is_no_power_of_two() -> None:
+@both_families
+def test_outputs_have_rms_1_also_where_the_width_is_no_power_of_two(family: str) -> None:
     for d_model, d_ffn in ((96, 256), (256, 256), (64, 256)):
-        pool = HadamardPool(derive(0, "signs", 0), 50, d_model, d_ffn)
-        x_TD = F.rms_norm(torch.randn(200, d_model, generator=random(0)), (d_model,))
-        outputs = hadamard.outputs_of(x_TD, torch.randint(50, (200, 2), generator=random(1)), pool)
+        pool = HadamardPool(derive(0, "signs", 0), 50, d_model, d_ffn, family == "modulated")
+        x_TD = F.rms_norm(torch.randn(500, d_model, generator=random(0)), (d_model,))
+        outputs = hadamard.outputs_of(x_TD, torch.randint(50, (500, 2), generator=random(1)), pool)
         assert float(outputs.square().mean().sqrt()) == pytest.approx(1.0, abs=0.02)
 
 
-def test_blocks_of_tokens_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool, x_TD, indices_TK, gates_TK = case(24, 1, num_tokens=11)
+@both_families
+def test_blocks_of_tokens_change_nothing(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool, x_TD, indices_TK, gates_TK = case(24, 1, num_tokens=11, family=family)
     leaves = x_TD.requires_grad_(), gates_TK.requires_grad_()
     whole = hadamard_reference(x_TD, indices_TK, gates_TK, pool)
     wanted = torch.autograd.grad(whole.square().sum(), leaves)
@@ -136,8 +146,9 @@ def test_blocks_of_tokens_change_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     torch.testing.assert_close(hadamard.hadamard_alignment(x_TD, indices_TK, x_TD, pool), aligned)
 
 
-def test_no_tokens() -> None:
-    pool, x_TD, indices_TK, gates_TK = case(12, 1, num_tokens=0)
+@both_families
+def test_no_tokens(family: str) -> None:
+    pool, x_TD, indices_TK, gates_TK = case(12, 1, num_tokens=0, family=family)
     output = hadamard_in_blocks(x_TD.requires_grad_(), indices_TK, gates_TK.requires_grad_(), pool)
     output.sum().backward()
     assert output.shape == (0, 12)
@@ -145,8 +156,9 @@ def test_no_tokens() -> None:
     assert hadamard.hadamard_alignment(x_TD, indices_TK, x_TD, pool).shape == (0, 2)
 
 
-def test_credit_is_that_of_the_outputs() -> None:
-    config = ExpertsConfig(family="hadamard", mixer=True, num_experts=8, top_k=3, d_ffn=32)
+@both_families
+def test_credit_is_that_of_the_outputs(family: str) -> None:
+    config = ExpertsConfig(family=family, mixer=True, num_experts=8, top_k=3, d_ffn=32)
     pool = build_experts(24, config, seed=0, layer=0)
     x_TD, wanted_TD = (torch.randn(9, 24, generator=random(seed)) for seed in (0, 1))
     indices_TK = torch.rand(9, 8, generator=random(2)).topk(3).indices
@@ -157,8 +169,21 @@ def test_credit_is_that_of_the_outputs() -> None:
     )
 
 
-def test_it_routes_and_earns_credit() -> None:
-    layer = somelab.SomeLayer(16, {"family": "hadamard", "num_experts": 8, "top_k": 2})
+def test_modulated_experts_share_their_units_and_use_half_of_them() -> None:
+    config = ExpertsConfig(family="modulated", mixer=True, num_experts=8, top_k=1, d_ffn=512)
+    pool = build_experts(512, config, seed=0, layer=0)
+    x_TD = torch.randn(1, 512, generator=random(0)).expand(8, -1)
+    output_ED = pool(x_TD, torch.arange(8)[:, None], torch.ones(8, 1))
+    is_used_ED = output_ED != 0
+    assert is_used_ED.float().mean(dim=1).tolist() == pytest.approx([0.5] * 8, abs=0.1)
+    both_D = is_used_ED[0] & is_used_ED[1]
+    assert 80 < int(both_D.sum()) < 176  # a quarter of them
+    assert torch.equal(output_ED[0, both_D], output_ED[1, both_D])
+
+
+@both_families
+def test_it_routes_and_earns_credit(family: str) -> None:
+    layer = somelab.SomeLayer(16, {"family": family, "num_experts": 8, "top_k": 2})
     layer(torch.randn(20, 16, generator=random(0))).square().sum().backward()
     assert float(layer.statistics.credit_ED.norm()) > 0
     report = layer.apply_gravity_()
@@ -174,15 +199,16 @@ def test_it_is_counted_exactly() -> None:
     assert counted.frozen == 0
     assert counted.trainable == plain.trainable
     assert counted.bytes == plain.bytes - 4 * plain.frozen
-    additions = num_layers * top_k * d_ffn * log_width
-    assert (
-        counted.flops_per_token
-        == plain.flops_per_token - num_layers * top_k * 4 * d_model * d_ffn + additions
-    )
+    without_experts = plain.flops_per_token - num_layers * top_k * 4 * d_model * d_ffn
+    assert counted.flops_per_token == without_experts + num_layers * top_k * d_ffn * log_width
+    shared = count_parameters(override(config, {"experts.family": "modulated"}))
+    assert shared.trainable == counted.trainable
+    assert shared.flops_per_token == without_experts + num_layers * d_ffn * (log_width + 2 * top_k)
 
 
-def test_it_trains_and_its_checkpoint_has_the_seed_alone(text: Path, tmp_path: Path) -> None:
-    settings = {**SMALL, **HADAMARD, "gravity.credit": 0.1}
+@both_families
+def test_it_trains_and_its_checkpoint_has_the_seed_alone(family: str, text: Path, tmp_path: Path) -> None:
+    settings = {**SMALL, **HADAMARD, "experts.family": family, "gravity.credit": 0.1}
     trained = somelab.train("demo", data=text, out=tmp_path / "run", settings=settings)
     assert isinstance(trained.layers[0].experts, HadamardExperts)
     again = somelab.load(tmp_path / "run")
@@ -212,3 +238,5 @@ def test_a_million_experts_are_made_at_once() -> None:
 def test_what_it_cannot_be_is_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         somelab.SomeLayer(24, {"family": "hadamard", "d_ffn": 32, **settings})
+    with pytest.raises(ConfigError, match=message.replace("hadamard", "modulated")):
+        somelab.SomeLayer(24, {"family": "modulated", "d_ffn": 32, **settings})

@@ -1,4 +1,4 @@
-"""The compiled kernels of Hadamard experts: equal to the torch path, gradients and credit included, at any
+"""The compiled kernels of experts without matrices, Hadamard and modulated ones: equal to the torch path, gradients and credit included, at any
 width, with any number of threads and for every kind of processor that the compiler knows.
 
 Shape letters: T tokens, D model width, K experts per token."""
@@ -35,6 +35,9 @@ from somelab.native.loading import opened
 from somelab.native.table import NativeKernels
 
 
+both_families = pytest.mark.parametrize("modulated", [False, True], ids=["hadamard", "modulated"])
+
+
 class Load(NamedTuple):
     x_TD: Tensor
     indices_TK: Tensor
@@ -50,13 +53,16 @@ def load_of(
     num_experts: int = 9,
     top_k: int = 2,
     seed: int = 0,
+    *,
+    modulated: bool = False,
 ) -> Load:
     rng = torch.Generator().manual_seed(seed)
     x_TD, grad_TD = (torch.randn(num_tokens, d_model, generator=rng) for _ in range(2))
     indices_TK = torch.randint(num_experts, (num_tokens, top_k), generator=rng)
     gates_TK = torch.rand(num_tokens, top_k, generator=rng)
     d_ffn = blocks * next_power_of_two(d_model)
-    return Load(x_TD, indices_TK, gates_TK, grad_TD, HadamardPool(seed + 5, num_experts, d_model, d_ffn))
+    pool = HadamardPool(seed + 5, num_experts, d_model, d_ffn, modulated)
+    return Load(x_TD, indices_TK, gates_TK, grad_TD, pool)
 
 
 def results(load: Load, kernels: HadamardKernels | None, dtype: torch.dtype = torch.float32) -> list[Tensor]:
@@ -89,29 +95,33 @@ def assert_equal(load: Load, kernels: HadamardKernels) -> None:
         st.sampled_from([1, 3, 1000, 10**6]),
         st.integers(1, 4),
         st.integers(0, 100),
+        modulated=st.booleans(),
     )
 )
 def test_it_is_the_torch_path(compiled: NativeKernels, load: Load) -> None:
     assert_equal(load, compiled.hadamard)
 
 
+@both_families
 @pytest.mark.parametrize("d_model", [1024, 2048, 3000, 4096, 8192])
-def test_wide_models(compiled: NativeKernels, d_model: int) -> None:
+def test_wide_models(compiled: NativeKernels, d_model: int, *, modulated: bool) -> None:
     """Three passes and more over memory."""
-    assert_equal(load_of(3, d_model), compiled.hadamard)
+    assert_equal(load_of(3, d_model, modulated=modulated), compiled.hadamard)
 
 
+@both_families
 def test_signs_that_are_hashed_once_per_call_are_those_that_are_hashed_where_they_are_used(
-    compiled: NativeKernels,
+    compiled: NativeKernels, *, modulated: bool
 ) -> None:
-    load = load_of(num_tokens=40, num_experts=5)
+    load = load_of(num_tokens=40, num_experts=5, modulated=modulated)
     few = load._replace(pool=load.pool._replace(num_experts=10**6))  # more than uses: no table
     for got, wanted in zip(results(load, compiled.hadamard), results(few, compiled.hadamard)):
         assert torch.equal(got, wanted)
 
 
-def test_bf16_is_read_and_rounded_and_computed_in_fp32(compiled: NativeKernels) -> None:
-    load = load_of(num_tokens=33, d_model=100)
+@both_families
+def test_bf16_is_read_and_rounded_and_computed_in_fp32(compiled: NativeKernels, *, modulated: bool) -> None:
+    load = load_of(num_tokens=33, d_model=100, modulated=modulated)
     exact = load._replace(x_TD=load.x_TD.bfloat16().float(), grad_TD=load.grad_TD.bfloat16().float())
     got = results(load, compiled.hadamard, torch.bfloat16)
     for value, wanted in zip(got, results(exact, compiled.hadamard)):
@@ -122,8 +132,9 @@ def test_bf16_is_read_and_rounded_and_computed_in_fp32(compiled: NativeKernels) 
     assert torch.equal(cast[0], got[0])
 
 
-def test_two_threads_give_the_bits_of_one(compiled: NativeKernels) -> None:
-    load = load_of(num_tokens=300, d_model=64, blocks=2, num_experts=50)
+@both_families
+def test_two_threads_give_the_bits_of_one(compiled: NativeKernels, *, modulated: bool) -> None:
+    load = load_of(num_tokens=300, d_model=64, blocks=2, num_experts=50, modulated=modulated)
     alone = results(load, compiled.hadamard)
     torch.set_num_threads(2)
     try:
@@ -146,8 +157,9 @@ def test_inputs_need_not_lie_in_order(compiled: NativeKernels) -> None:
         assert torch.equal(got, wanted)
 
 
-def test_what_is_no_number_stays_none(compiled: NativeKernels) -> None:
-    load = load_of()
+@both_families
+def test_what_is_no_number_stays_none(compiled: NativeKernels, *, modulated: bool) -> None:
+    load = load_of(modulated=modulated)
     load.x_TD[1, 3] = float("nan")
     output = results(load, compiled.hadamard)[0]
     assert output[1].isnan().all()
@@ -155,9 +167,10 @@ def test_what_is_no_number_stays_none(compiled: NativeKernels) -> None:
 
 
 @pytest.mark.usefixtures("native_kernels")
-def test_a_layer_uses_it_and_credit_is_the_same() -> None:
+@pytest.mark.parametrize("family", ["hadamard", "modulated"])
+def test_a_layer_uses_it_and_credit_is_the_same(family: str) -> None:
     def credit(engine: str) -> Tensor:
-        settings = {"family": "hadamard", "num_experts": 8, "top_k": 2, "engine": engine}
+        settings = {"family": family, "num_experts": 8, "top_k": 2, "engine": engine}
         layer = somelab.SomeLayer(48, {**settings, "d_ffn": 64})
         layer(torch.randn(20, 48, generator=torch.Generator().manual_seed(0))).square().sum().backward()
         return layer.statistics.credit_ED
@@ -189,21 +202,22 @@ def test_without_kernels_it_is_refused() -> None:
         layer(torch.randn(2, 16))
 
 
-def _compiled_for(processor: str, folder: Path) -> NativeHadamard:
+def _compiled_for(processor: str, family: str, folder: Path) -> NativeHadamard:
     flags = [flag for flag in building.FLAGS if not flag.startswith("-march")]
-    source = next(path for path in building.SOURCES if path.stem == "hadamard")
+    source = next(path for path in building.SOURCES if path.stem == family)
     command = [building.find_compiler(), *flags, f"-march={processor}", "-fopenmp", str(source)]
     subprocess.run([*command, "-shared", "-o", str(folder / "one.so")], check=True, capture_output=True)
-    return NativeHadamard(opened((folder / "one.so").read_bytes()))
+    return NativeHadamard(opened((folder / "one.so").read_bytes()), [family])
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the names are those of x86 processors")
 @pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize(("processor", "runs_with"), [("x86-64", "sse2"), ("skylake-avx512", "avx512dq")])
-def test_other_processors(processor: str, runs_with: str, tmp_path: Path) -> None:
+@both_families
+def test_other_processors(processor: str, runs_with: str, tmp_path: Path, *, modulated: bool) -> None:
     """The library is compiled where it runs. Without AVX2, vectors are two registers; with AVX-512, one of 16
     lanes, which at least compiles here."""
-    kernels = _compiled_for(processor, tmp_path)
+    kernels = _compiled_for(processor, "modulated" if modulated else "hadamard", tmp_path)
     if runs_with in Path("/proc/cpuinfo").read_text().split():
         for d_model in (3, 12, 100, 512, 1024):
-            assert_equal(load_of(d_model=d_model), kernels)
+            assert_equal(load_of(d_model=d_model, modulated=modulated), kernels)

@@ -23,7 +23,8 @@ class ExpertsConfig(Group):
     """Experts selected per token (K)."""
     family: str = "dense"
     """The kind of experts. dense: W_up gelu(W_down x); hadamard: random signs and a Walsh-Hadamard transform
-    in place of both matrices, with `experts.mixer`; others may be added (`somelab.ExpertFamily`)."""
+    in place of both matrices, with `experts.mixer`; modulated: the same units for all experts of a layer,
+    each expert a random half of them; others may be added (`somelab.ExpertFamily`)."""
     init: Init = "default"
     """default: as nn.Linear; orthogonal; sparse: half of each column zero, the rest N(0, 0.01); unit: an
     expert's output for a unit-rms token has rms 1."""

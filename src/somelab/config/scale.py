@@ -140,7 +140,7 @@ def _part(size: int, share: Share, multiple: int = 1, least: int = 1) -> int:
 def _expert_width(config: Config, scale: Scale, width: int) -> int:
     """d_ffn: to a multiple of 16; where experts are blocks of a transform, to a multiple of its width."""
     part = _part(config.experts.d_ffn, scale.width, multiple=16, least=16)
-    if config.experts.family != "hadamard":
+    if config.experts.family not in ("hadamard", "modulated"):
         return part
     block = 1 << (width - 1).bit_length()
     return max(block, part // block * block)

@@ -1,10 +1,12 @@
-"""The compiled kernels of Hadamard experts: calls of hadamard.cpp with the memory addresses of tensors.
+"""The compiled kernels of experts without matrices: calls of hadamard.cpp and modulated.cpp with the memory
+addresses of tensors.
 
 Shape letters: T tokens, D model width, K experts per token."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -16,18 +18,22 @@ if TYPE_CHECKING:
     from somelab.core.dispatch.hadamard import HadamardPool
 
 _POOL = [WORD, SIZE, SIZE, SIZE, SIZE, SIZE, INT]
-_ARGUMENTS = {
-    "hadamard_forward": [*[POINTER] * 4, *_POOL],
-    "hadamard_align": [*[POINTER] * 4, *_POOL],
-    "hadamard_backward": [*[POINTER] * 6, *_POOL],
-}
+_NUM_TENSORS = {"forward": 4, "align": 4, "backward": 6}
+_FAMILIES = ("hadamard", "modulated")
 
 
 class NativeHadamard:
     """Implements `somelab.core.dispatch.hadamard_fused.HadamardKernels` on CPU in fp32 and bf16."""
 
-    def __init__(self, library: ctypes.CDLL) -> None:
-        self._calls = calls_of(library, _ARGUMENTS)
+    def __init__(self, library: ctypes.CDLL, families: Sequence[str] = _FAMILIES) -> None:
+        self._calls = calls_of(
+            library,
+            {
+                f"{family}_{name}": [*[POINTER] * number, *_POOL]
+                for family in families
+                for name, number in _NUM_TENSORS.items()
+            },
+        )
 
     def supports(self, device_type: str, dtype: torch.dtype) -> bool:
         return device_type == "cpu" and dtype in NAMES
@@ -56,5 +62,6 @@ class NativeHadamard:
             other.dtype == (x_TD.dtype if other.shape == x_TD.shape else torch.float32) for other in others
         )
         sizes = (pool.key, pool.num_experts, pool.d_model, pool.d_ffn, *indices_TK.shape)
-        call = self._calls[f"hadamard_{name}"][x_TD.dtype]
+        family = "modulated" if pool.modulated else "hadamard"
+        call = self._calls[f"{family}_{name}"][x_TD.dtype]
         call(*addresses(x_TD, indices_TK, *others), *sizes, torch.get_num_threads())

@@ -1,5 +1,5 @@
-"""Hadamard experts on a GPU, in Triton: one program per token computes its experts from signs to sum, and
-again in backward. Imported only where a GPU and Triton are there (`loading.load`).
+"""Experts without matrices on a GPU, in Triton: one program per token computes its experts from signs to sum,
+and again in backward. Imported only where a GPU and Triton are there (`loading.load`).
 
 Shape letters: T tokens, D model width, N width of a transform, F hidden units, K experts per token."""
 
@@ -47,6 +47,16 @@ def _transform(x, WIDTH: tl.constexpr, STAGES: tl.constexpr):
     return x
 
 
+@triton.jit
+def _factors(key, word, shared, shift, WORDS: tl.constexpr, BITS: tl.constexpr, MODULATED: tl.constexpr):
+    """On the units of an expert: its signs; or shared ones, times the square root of two where it uses the
+    unit, else 0."""
+    signs = _signs(key, word, shift, WORDS, BITS)
+    if MODULATED:
+        signs = _signs(key, shared, shift, WORDS, BITS) * (1.0 + signs) * 0.7071067811865476
+    return signs
+
+
 @triton.jit(do_not_specialize=["key"])
 def _forward(
     x,
@@ -63,6 +73,7 @@ def _forward(
     STAGES: tl.constexpr,
     WORDS: tl.constexpr,
     BITS: tl.constexpr,
+    MODULATED: tl.constexpr,
 ):
     token = tl.program_id(0).to(tl.int64)
     unit = tl.arange(0, WIDTH)
@@ -72,11 +83,15 @@ def _forward(
         expert = tl.load(indices + token * num_slots + slot)
         gate = tl.load(gates + token * num_slots + slot)
         for block in range(num_blocks):
-            word = expert * 2 * num_words + block * WIDTH // 64
+            first = block * WIDTH // 64
+            word = expert * 2 * num_words + first
             shift = block * WIDTH % 64
-            z = _transform(q * _signs(key, word, shift, WORDS, BITS), WIDTH, STAGES) * inner
+            in_signs = _signs(key, first if MODULATED else word, shift, WORDS, BITS)
+            z = _transform(q * in_signs, WIDTH, STAGES) * inner
             hidden = z * (0.5 + 0.5 * tl.erf(z * 0.7071067811865476))
-            total += gate * hidden * _signs(key, word + num_words, shift, WORDS, BITS)
+            total += gate * hidden * _factors(
+                key, word + num_words, first + num_words, shift, WORDS, BITS, MODULATED
+            )
     tl.store(units + token * WIDTH + unit, total)
 
 
@@ -99,6 +114,7 @@ def _backward(
     STAGES: tl.constexpr,
     WORDS: tl.constexpr,
     BITS: tl.constexpr,
+    MODULATED: tl.constexpr,
     DOTS_ALONE: tl.constexpr,
 ):
     """dots: <expert(x), wanted>. Unless those are all that is asked for: the gradient of x, too."""
@@ -112,12 +128,15 @@ def _backward(
         expert = tl.load(indices + token * num_slots + slot)
         dot = 0.0
         for block in range(num_blocks):
-            word = expert * 2 * num_words + block * WIDTH // 64
+            first = block * WIDTH // 64
+            word = expert * 2 * num_words + first
             shift = block * WIDTH % 64
-            in_signs = _signs(key, word, shift, WORDS, BITS)
+            in_signs = _signs(key, first if MODULATED else word, shift, WORDS, BITS)
             z = _transform(q * in_signs, WIDTH, STAGES) * inner
             below = 0.5 + 0.5 * tl.erf(z * 0.7071067811865476)
-            grad = way * _signs(key, word + num_words, shift, WORDS, BITS)
+            grad = way * _factors(
+                key, word + num_words, first + num_words, shift, WORDS, BITS, MODULATED
+            )
             dot += tl.sum(grad * z * below)
             if not DOTS_ALONE:
                 gate = tl.load(gates + token * num_slots + slot)
@@ -165,7 +184,7 @@ class TritonHadamard:
         return grad_x_TD, dots_TK
 
 
-def _launch(pool: HadamardPool, indices_TK: Tensor) -> tuple[tuple[Any, ...], dict[str, int]]:
+def _launch(pool: HadamardPool, indices_TK: Tensor) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The numbers that both kernels take: those of a call, and those they are compiled for."""
     width = pool.width
     sizes = (pool.key, indices_TK.shape[1], pool.d_ffn // width, pool.num_words, pool.d_model)
@@ -174,6 +193,7 @@ def _launch(pool: HadamardPool, indices_TK: Tensor) -> tuple[tuple[Any, ...], di
         "STAGES": width.bit_length() - 1,
         "WORDS": max(1, width // WORD),
         "BITS": min(width, WORD),
+        "MODULATED": pool.modulated,
         "num_warps": max(1, min(8, width // UNITS_PER_WARP)),
     }
     return (*sizes, pool.d_model**-0.5), shapes

@@ -4,6 +4,9 @@ place of the down-projection, signs alone that of the up-projection.
     z_i = H (b_i * q),  unit p of expert i: c_ip gelu(z_ip),  expert i: gamma sqrt(D / F) times their sum by
     output, unit p adds to output p mod D
 
+Modulated experts share their units, c_0p gelu(z_0p), which are those of expert 0. Expert i uses the ones with
+c_ip = 1, half of them: unit p of expert i: (1 + c_ip) / sqrt(2) c_0p gelu(z_0p).
+
 Shape letters: T tokens, D model width, N width of a transform (D to the next power of two), B blocks, F = B N
 hidden units, E experts, K experts per token, W words of 64 signs."""
 
@@ -36,6 +39,8 @@ class HadamardPool(NamedTuple):
     num_experts: int
     d_model: int
     d_ffn: int
+    modulated: bool = False
+    """Whether all experts have the units of expert 0, and each uses half of them."""
 
     @property
     def width(self) -> int:
@@ -67,6 +72,15 @@ class HadamardPool(NamedTuple):
         signs_2F = signs_of_byte.index_select(0, bytes_).view(shape)[..., : self.d_ffn]
         return signs_2F[..., 0, :], signs_2F[..., 1, :]
 
+    def factors(self, experts: Tensor) -> tuple[Tensor, Tensor]:
+        """[..., F] the signs before the transforms of these experts, [1, F] where they share them, and the
+        factors on their units."""
+        in_F, out_F = self.signs(experts)
+        if not self.modulated:
+            return in_F, out_F
+        shared_in_F, shared_out_F = self.signs(torch.zeros(1, dtype=experts.dtype, device=experts.device))
+        return shared_in_F, shared_out_F * (1 + out_F) * 0.5**0.5
+
 
 def next_power_of_two(width: int) -> int:
     return 1 << max(0, width - 1).bit_length()
@@ -94,12 +108,12 @@ def _matrix(width: int, like: Tensor) -> Tensor:
 def outputs_of(x_TD: Tensor, indices_TK: Tensor, pool: HadamardPool) -> Tensor:
     """[T, K, D] every selected expert's output, fp32."""
     (num_tokens, top_k), width = indices_TK.shape, pool.width
-    in_TKF, out_TKF = pool.signs(indices_TK)
+    in_TKF, out_TKF = pool.factors(indices_TK)
     x_TN = F.pad(x_TD.float(), (0, width - pool.d_model))
-    blocks = (num_tokens, top_k, pool.d_ffn // width, width)
+    blocks = (pool.d_ffn // width, width)
     # Divided by the root of D, not N: then the units have the rms of x where zeros fill it up, too.
-    z_TKBN = walsh_hadamard(x_TN[:, None, None] * in_TKF.view(blocks)) * pool.d_model**-0.5
-    unit_TKN = (F.gelu(z_TKBN) * out_TKF.view(blocks)).sum(dim=2)
+    z_TKBN = walsh_hadamard(x_TN[:, None, None] * in_TKF.unflatten(-1, blocks)) * pool.d_model**-0.5
+    unit_TKN = (F.gelu(z_TKBN) * out_TKF.unflatten(-1, blocks)).sum(dim=2)
     wrapped = F.pad(unit_TKN, (0, 2 * pool.d_model - width)).view(num_tokens, top_k, 2, pool.d_model)
     return wrapped.sum(dim=2) * pool.scale
 

@@ -1,5 +1,9 @@
-"""Hadamard experts: expert(q) = gamma c * gelu(H (b * q)), with random signs b and c and the Walsh-Hadamard
-matrix H. No weight is stored or trained: an expert is a few bits of a hash, and costs F log2 N additions.
+"""Experts without matrices, from random signs and the Walsh-Hadamard matrix H. No weight is stored or
+trained: an expert is a few bits of a hash.
+
+    hadamard    expert(q) = gamma c * gelu(H (b * q)), b and c its own: F log2 N additions
+    modulated   expert(q) = gamma sqrt(2) m * c * gelu(H (b * q)), b and c shared, m its own random half of
+                the units: F additions, and one transform for all experts of a token
 
 Shape letters: T tokens, D model width, N width of a transform (D to the next power of two), F hidden units of
 an expert, E experts, K experts per token."""
@@ -8,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
@@ -32,11 +36,13 @@ class HadamardExperts(ExpertFamily, name="hadamard"):
 
     engines = NAMES
     retains_outputs = False
+    modulated: ClassVar[bool] = False
 
     def __init__(self, d_model: int, config: ExpertsConfig, *, seed: int, layer: int) -> None:
         super().__init__(d_model, config, seed=seed, layer=layer)
-        _check(d_model, config)
-        self.pool = HadamardPool(derive(seed, "signs", layer), config.num_experts, d_model, config.d_ffn)
+        _check(self.name, d_model, config)
+        key = derive(seed, "signs", layer)
+        self.pool = HadamardPool(key, config.num_experts, d_model, config.d_ffn, self.modulated)
 
     def drawn_weights(self) -> Iterator[tuple[str, Tensor]]:
         """None: signs are computed where they are used."""
@@ -68,20 +74,32 @@ class HadamardExperts(ExpertFamily, name="hadamard"):
         return self.config.top_k * self.origin.d_ffn * (self.pool.width.bit_length() - 1) // 2
 
 
-def _check(d_model: int, config: ExpertsConfig) -> None:
+class ModulatedExperts(HadamardExperts, name="modulated"):
+    """E experts that share F units; each uses a random half of them. So routing selects features, and the
+    mixer reads the same ones from every expert."""
+
+    modulated = True
+
+    def num_products(self) -> int:
+        """F log2(N) / 2 for the transform, and one for each unit and expert."""
+        d_ffn = self.origin.d_ffn
+        return d_ffn * (self.pool.width.bit_length() - 1) // 2 + self.config.top_k * d_ffn
+
+
+def _check(family: str, d_model: int, config: ExpertsConfig) -> None:
     width = next_power_of_two(d_model)
     if not config.mixer:
         raise ConfigError(
             "experts.mixer",
             False,
-            "experts of family hadamard have no output projection",
+            f"experts of family {family} have no output projection",
             "set experts.mixer to true",
         )
     if config.d_ffn % width:
         raise ConfigError(
             "experts.d_ffn",
             config.d_ffn,
-            f"experts of family hadamard are blocks of {width} units (model.d_model = {d_model} to the next "
+            f"experts of family {family} are blocks of {width} units (model.d_model = {d_model} to the next "
             "power of two)",
             f"choose a multiple of {width}",
         )
@@ -89,6 +107,6 @@ def _check(d_model: int, config: ExpertsConfig) -> None:
         raise ConfigError(
             "experts.trainability",
             config.trainability,
-            "experts of family hadamard have no weights to train",
+            f"experts of family {family} have no weights to train",
             "choose frozen",
         )
