@@ -71,12 +71,16 @@ RECIPE_RULES = ("credit-x4", "fixed-x4")
 """Rules of gravity, in the recipe."""
 RECIPE_POOL = ("fixed-x4", "credit-x16")
 """Rules of gravity and the number of frozen experts, in the recipe."""
+MODULATED_POOL = ("modern-modulated-fixed", "modern-modulated-more")
+"""The same where experts share their units, in the modern backbone."""
 RECIPE_DRAW = ("credit-x4", "hadamard-x4")
 """How frozen experts are drawn and stored, in the recipe."""
 ONE_EXPERT: Settings = {"experts.num_experts": 1, "experts.top_k": 1}
 """All tokens to one frozen expert: no routing."""
 HADAMARD: Settings = {"experts.family": "hadamard", "experts.d_ffn": transform_width}
 """Experts without matrices, of one block each."""
+MODULATED: Settings = {**HADAMARD, "experts.family": "modulated"}
+"""The same units for all experts; each uses a random half of them."""
 
 
 def _depth(layers: int, **more: Any) -> ArmSettings:
@@ -352,6 +356,14 @@ ARMS: dict[str, ArmSettings] = {
     "modern-hadamard-one-block": ArmSettings(
         {**RECIPE, **HADAMARD, **MODERN, **ONE_EXPERT}, first_rate=RECIPE_RATE
     ),
+    "modern-modulated": _without({**MODULATED, **MODERN}),
+    "modern-modulated-fixed": _many(4, {**FIXED, **MODULATED, **MODERN}),
+    "modern-modulated-gradient": _many(4, {**MODULATED, **MODERN, "gravity.keys": "gradient"}),
+    "modern-modulated-fewer": _many(1, {**recipe.CREDIT, **MODULATED, **MODERN}).like(
+        "modern-modulated", MODULATED_POOL
+    ),
+    "modern-modulated-more": _many(16, {**recipe.CREDIT, **MODULATED, **MODERN}),
+    "modern-modulated-double-k": _without({**MODULATED, **MODERN, **times(4, "experts.top_k")}),
     "modern-dense-1d-normed": _dense(1, {**MODERN, "model.dense_norm": True}),
     "modern-dense-1d-as-long": _dense(1, {**MODERN, **MODERN_AS_LONG}),
     # where no gradient reaches the selection

@@ -138,4 +138,88 @@ CLAIMS = (
         (lower("modern-hadamard-x16", "modern-hadamard-x4"),),
         "K stays, and keys are not trained weights: both arms train the same.",
     ),
+    Claim(
+        "modulated-beats-equal-dense",
+        "In the modern backbone, experts that share their units beat a dense block of the same trained size",
+        SOURCE,
+        (lower("modern-modulated", "modern-dense-1d"),),
+        EQUAL,
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
+        "modulated-beats-normed-dense",
+        "In the modern backbone, experts that share their units beat a dense block of the same trained size "
+        "whose hidden features are normalised too",
+        SOURCE,
+        (lower("modern-modulated", "modern-dense-1d-normed"),),
+        EQUAL,
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
+        "modulated-beats-usual-dense",
+        "In the modern backbone, experts that share their units beat the usual dense block, four times as "
+        "wide as the model",
+        SOURCE,
+        (lower("modern-modulated", "modern-dense-4d"),),
+        "The dense block trains four times the weights.",
+    ),
+    Claim(
+        "modulated-beats-learned-mixture",
+        "In the modern backbone, experts that share their units beat a mixture of eight trained experts with "
+        "a learned router",
+        SOURCE,
+        (lower("modern-modulated", "modern-moe"),),
+        "The mixture trains 2.8 times the weights of the whole model.",
+    ),
+    Claim(
+        "modulated-beats-hadamard",
+        "In the modern backbone, experts that share their units beat Hadamard experts, which do not",
+        SOURCE,
+        (lower("modern-modulated", "modern-hadamard-x4"),),
+        "Equal trained weights, experts and experts per token.",
+    ),
+    Claim(
+        "modulated-routing-pays",
+        "In the modern backbone, selecting among experts that share their units beats using all units",
+        SOURCE,
+        (lower("modern-modulated", "modern-hadamard-one-block"),),
+        "Without routing the block is one frozen transform of the same width between the same trained "
+        "matrices.",
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
+        "modulated-credit-pays",
+        "In the modern backbone with experts that share their units, keys that move by credit beat keys that "
+        "never move",
+        SOURCE,
+        (lower("modern-modulated", "modern-modulated-fixed"),),
+        "The load bias is on in both.",
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
+        "modulated-credit-beats-gradient",
+        "In the modern backbone with experts that share their units, keys that move by credit beat keys "
+        "trained by gradient",
+        SOURCE,
+        (lower("modern-modulated", "modern-modulated-gradient"),),
+        "Keys trained by gradient are E x D more trained weights per layer.",
+    ),
+    Claim(
+        "modulated-more-experts-help",
+        "In the modern backbone, more experts that share their units help at the same trained size: 64 in "
+        "place of 16, and 256",
+        SOURCE,
+        (
+            lower("modern-modulated", "modern-modulated-fewer"),
+            lower("modern-modulated-more", "modern-modulated"),
+        ),
+        "K stays, and keys are not trained weights: all arms train the same.",
+    ),
+    Claim(
+        "modulated-larger-k-helps",
+        "In the modern backbone, twice as many experts per token help where experts share their units",
+        SOURCE,
+        (lower("modern-modulated-double-k", "modern-modulated"),),
+        "Eight of 64 experts in place of four.",
+    ),
 )
