@@ -79,8 +79,6 @@ ONE_EXPERT: Settings = {"experts.num_experts": 1, "experts.top_k": 1}
 """All tokens to one frozen expert: no routing."""
 HADAMARD: Settings = {"experts.family": "hadamard", "experts.d_ffn": transform_width}
 """Experts without matrices, of one block each."""
-MODULATED: Settings = {**HADAMARD, "experts.family": "modulated"}
-"""The same units for all experts; each uses a random half of them."""
 
 
 def _depth(layers: int, **more: Any) -> ArmSettings:
@@ -157,6 +155,8 @@ MIXTURE: Settings = {
 AS_LONG: Settings = times(1.9, "train.steps", "train.eval_every")
 # The same of `modern-hadamard-x4` and `modern-dense-1d` (1.24).
 MODERN_AS_LONG: Settings = times(1.25, "train.steps", "train.eval_every")
+# The same of `modern-modulated` and `modern-dense-1d-normed` (1.19).
+NORMED_AS_LONG: Settings = times(1.2, "train.steps", "train.eval_every")
 MODERN: Settings = {
     "model.backbone": "modern",
     # With a tied head, embeddings of std 1/sqrt(D), times sqrt(D) at the input, give the residual stream and
@@ -179,6 +179,16 @@ GPT2_SOME: Settings = {
     "gravity.ema_decay": 0.995,
     "gravity.decay": False,
 }
+
+
+MODULATED: Settings = {
+    **MODERN,
+    **HADAMARD,
+    "experts.family": "modulated",
+    **times(4, "experts.top_k"),
+}
+"""The same units for all experts, each expert a random half of them, in the modern backbone. A further expert
+per token costs little here: twice as many as in the rest of the recipe."""
 
 
 def _four_blocks(config: Config) -> int:
@@ -356,16 +366,17 @@ ARMS: dict[str, ArmSettings] = {
     "modern-hadamard-one-block": ArmSettings(
         {**RECIPE, **HADAMARD, **MODERN, **ONE_EXPERT}, first_rate=RECIPE_RATE
     ),
-    "modern-modulated": _without({**MODULATED, **MODERN}),
-    "modern-modulated-fixed": _many(4, {**FIXED, **MODULATED, **MODERN}),
-    "modern-modulated-gradient": _many(4, {**MODULATED, **MODERN, "gravity.keys": "gradient"}),
-    "modern-modulated-fewer": _many(1, {**recipe.CREDIT, **MODULATED, **MODERN}).like(
+    "modern-modulated": _without(MODULATED),
+    "modern-modulated-fixed": _many(4, {**FIXED, **MODULATED}),
+    "modern-modulated-gradient": _many(4, {**MODULATED, "gravity.keys": "gradient"}),
+    "modern-modulated-fewer": _many(1, {**recipe.CREDIT, **MODULATED}).like(
         "modern-modulated", MODULATED_POOL
     ),
-    "modern-modulated-more": _many(16, {**recipe.CREDIT, **MODULATED, **MODERN}),
-    "modern-modulated-double-k": _without({**MODULATED, **MODERN, **times(4, "experts.top_k")}),
+    "modern-modulated-more": _many(16, {**recipe.CREDIT, **MODULATED}),
+    "modern-modulated-half-k": _without({**MODULATED, **times(2, "experts.top_k")}),
     "modern-dense-1d-normed": _dense(1, {**MODERN, "model.dense_norm": True}),
     "modern-dense-1d-as-long": _dense(1, {**MODERN, **MODERN_AS_LONG}),
+    "modern-dense-1d-normed-as-long": _dense(1, {**MODERN, "model.dense_norm": True, **NORMED_AS_LONG}),
     # where no gradient reaches the selection
     "recipe-blind": ArmSettings(BLIND, first_rate=RECIPE_RATE),
     "recipe-blind-fast-keys": ArmSettings({**BLIND, "gravity.alpha": 0.03}).like(

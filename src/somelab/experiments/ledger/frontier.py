@@ -66,10 +66,10 @@ SHELLS: dict[ShellName, tuple[Block, ...]] = {
         Block("modern-hadamard-one-block", "one frozen expert, Hadamard", "frozen"),
         Block("modern-hadamard-x4-double-k", "some, Hadamard, E 64, double K", "some"),
         Block("modern-hadamard-x16", "some, Hadamard, E 256", "some"),
-        Block("modern-modulated", "some, modulated, E 64", "some"),
-        Block("modern-modulated-fixed", "some, modulated, E 64, keys fixed", "some"),
-        Block("modern-modulated-more", "some, modulated, E 256", "some"),
-        Block("modern-modulated-double-k", "some, modulated, E 64, double K", "some"),
+        Block("modern-modulated", "some, modulated, E 64, double K", "some"),
+        Block("modern-modulated-fixed", "some, modulated, E 64, double K, keys fixed", "some"),
+        Block("modern-modulated-more", "some, modulated, E 256, double K", "some"),
+        Block("modern-modulated-half-k", "some, modulated, E 64", "some"),
     ),
 }
 """E and K of the titles are those of micro; a larger scale has more of both."""
