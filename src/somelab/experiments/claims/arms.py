@@ -16,7 +16,6 @@ from somelab.experiments.claims.shell import (
     dense_width,
     dense_width_of,
     gain_for,
-    inverse_root_width,
     middle_band,
     resolved,
     shell,
@@ -159,10 +158,9 @@ MODERN_AS_LONG: Settings = times(1.25, "train.steps", "train.eval_every")
 NORMED_AS_LONG: Settings = times(1.2, "train.steps", "train.eval_every")
 MODERN: Settings = {
     "model.backbone": "modern",
-    # With a tied head, embeddings of std 1/sqrt(D), times sqrt(D) at the input, give the residual stream and
-    # the logits size 1 at the start; at the backbone's own 0.02 blocks outweigh tokens, and seeds differ.
+    # At the backbone's own 0.02 blocks outweigh tokens, and seeds differ.
     "model.scale_embedding": True,
-    "model.embedding_std": inverse_root_width,
+    "model.embedding_std": lambda config: recipe.embedding_std(config.model.d_model),
 }
 """Pre-norm, RMSNorm, RoPE, tied head, no biases."""
 
