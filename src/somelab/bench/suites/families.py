@@ -60,9 +60,7 @@ def entrants(shape: Shape, dtype: torch.dtype) -> list[Entrant]:
     ]
 
 
-def hadamard_experts(
-    shape: Shape, num_experts: int | None = None, family: str = "hadamard"
-) -> ExpertFamily:
+def hadamard_experts(shape: Shape, num_experts: int | None = None, family: str = "hadamard") -> ExpertFamily:
     """Experts whose width is the shape's, to a whole number of blocks."""
     width = next_power_of_two(shape.d_model)
     d_ffn = max(1, round(shape.d_ffn / width)) * width

@@ -5,6 +5,7 @@ results."""
 from __future__ import annotations
 
 from somelab.config.presets.preset import Preset, make, vary
+from somelab.config.scale import inverse_root
 from somelab.config.versions import Settings
 
 SOURCE = "not in the reports; lab/LOG.md"
@@ -42,23 +43,18 @@ PARTS: Settings = {
 # is annealed to 0 with the learning rate.
 CREDIT: Settings = {"gravity.attraction": False, "gravity.credit": 0.1, "gravity.credit_final": 0.0}
 
-# Experts without matrices that share their units (docs/concepts/hadamard.md). `init` does not apply to them. A
-# further expert per token costs little, so that eight are selected.
+# Experts without matrices that share their units (docs/concepts/hadamard.md). `init` does not apply to them.
+# A further expert per token costs little, so that eight are selected.
 MODULATED: Settings = {"experts.family": "modulated", "experts.top_k": 8}
 
 
-def embedding_std(d_model: int) -> float:
-    """1 / sqrt(D), to three digits: with a tied head and embeddings times sqrt(D) at the input, tokens and
-    logits start at size 1."""
-    return float(f"{d_model**-0.5:.3g}")
-
-
 def modern(d_model: int) -> Settings:
-    """Pre-norm, RMSNorm, RoPE, tied head, no biases."""
+    """Pre-norm, RMSNorm, RoPE, tied head, no biases. With embeddings of standard deviation 1/sqrt(D), times
+    sqrt(D) at the input, tokens and logits start at size 1."""
     return {
         "model.backbone": "modern",
         "model.scale_embedding": True,
-        "model.embedding_std": embedding_std(d_model),
+        "model.embedding_std": inverse_root(d_model),
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from somelab.config import Config
 from somelab.config.presets import recipe
+from somelab.config.scale import inverse_root
 from somelab.experiments.claims.shell import (
     LedgerLength,
     LedgerScale,
@@ -160,7 +161,7 @@ MODERN: Settings = {
     "model.backbone": "modern",
     # At the backbone's own 0.02 blocks outweigh tokens, and seeds differ.
     "model.scale_embedding": True,
-    "model.embedding_std": lambda config: recipe.embedding_std(config.model.d_model),
+    "model.embedding_std": lambda config: inverse_root(config.model.d_model),
 }
 """Pre-norm, RMSNorm, RoPE, tied head, no biases."""
 
@@ -179,12 +180,7 @@ GPT2_SOME: Settings = {
 }
 
 
-MODULATED: Settings = {
-    **MODERN,
-    **HADAMARD,
-    "experts.family": "modulated",
-    **times(4, "experts.top_k"),
-}
+MODULATED: Settings = {**MODERN, **HADAMARD, "experts.family": "modulated", **times(4, "experts.top_k")}
 """The same units for all experts, each expert a random half of them, in the modern backbone. A further expert
 per token costs little here: twice as many as in the rest of the recipe."""
 
