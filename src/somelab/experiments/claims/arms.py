@@ -369,6 +369,10 @@ ARMS: dict[str, ArmSettings] = {
     "modern-modulated-more": _many(16, {**recipe.CREDIT, **MODULATED}),
     "modern-modulated-half-k": _without({**MODULATED, **times(2, "experts.top_k")}),
     "modern-dense-1d-normed": _dense(1, {**MODERN, "model.dense_norm": True}),
+    "modern-swiglu": ArmSettings(
+        {**MODERN, "model.feed_forward": "dense", "model.dense_gate": True, "model.d_dense": widths(2 / 3)},
+        first_rate=-2,
+    ),
     "modern-dense-1d-as-long": _dense(1, {**MODERN, **MODERN_AS_LONG}),
     "modern-dense-1d-normed-as-long": _dense(1, {**MODERN, "model.dense_norm": True, **NORMED_AS_LONG}),
     # where no gradient reaches the selection
