@@ -155,14 +155,14 @@ MIXTURE: Settings = {
 AS_LONG: Settings = times(1.9, "train.steps", "train.eval_every")
 # The same of `modern-hadamard-x4` and `modern-dense-1d` (1.24).
 MODERN_AS_LONG: Settings = times(1.25, "train.steps", "train.eval_every")
+# The same of `modern-modulated` and `modern-dense-1d-normed` (1.19).
+NORMED_AS_LONG: Settings = times(1.2, "train.steps", "train.eval_every")
 
 
 def _embedding_std(config: Config) -> float:
     return inverse_root(config.model.d_model)
 
 
-# The same of `modern-modulated` and `modern-dense-1d-normed` (1.19).
-NORMED_AS_LONG: Settings = times(1.2, "train.steps", "train.eval_every")
 MODERN: Settings = {
     "model.backbone": "modern",
     # At the backbone's own 0.02 blocks outweigh tokens, and seeds differ.
