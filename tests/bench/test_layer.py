@@ -67,7 +67,7 @@ def test_other_families_are_measured_and_the_int8_pool_is_near(quick: Result) ->
     rows = [row for row in quick.rows if row.contender == families.INT8_POOL]
     assert all(0 < row.details["difference"] < 0.03 for row in rows)
     wanted = {"int8_notebook_uniform", "int8_notebook_skewed", "int8_peak", "hadamard_frozen"}
-    assert all(quick.ratios[key] for key in (*wanted, "hadamard_dense_equal"))
+    assert all(quick.ratios[key] for key in (*wanted, "modulated_hadamard", "hadamard_dense_equal"))
 
 
 def test_family_ratios_by_hand() -> None:
@@ -79,6 +79,7 @@ def test_family_ratios_by_hand() -> None:
         Row(uniform, families.INT8_POOL, "int8", 2.0),
         Row(skewed, families.INT8_POOL, "int8", 3.0),
         Row(uniform, families.HADAMARD, "hadamard", 0.5),
+        Row(uniform, families.MODULATED, "hadamard", 0.25),
         Row(uniform, families.HADAMARD_BLOCK, "hadamard", 0.8),
         Row(uniform, families.DENSE_EQUAL, "dense", 0.4),
         Row(uniform, "one", "peer", 7.0),
@@ -91,6 +92,7 @@ def test_family_ratios_by_hand() -> None:
         "int8_best_peer": 3.5,
         "int8_peak": pytest.approx(0.5),
         "hadamard_frozen": 12.0,
+        "modulated_hadamard": 2.0,
         "hadamard_dense_equal": 0.5,
     }
 

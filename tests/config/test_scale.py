@@ -129,6 +129,14 @@ def test_what_is_not_set_stays_so_and_steps_stay() -> None:
     assert scaled(preset("dense").config, "mini").model.d_dense is None
 
 
+def test_embeddings_of_one_by_the_root_of_the_width_stay_so() -> None:
+    some = preset("some").config
+    assert some.model.embedding_std == 0.0625
+    assert scaled(some, "micro").model.embedding_std == 0.125
+    other = override(some, {"model.embedding_std": 0.02})
+    assert scaled(other, "micro").model.embedding_std == 0.02
+
+
 def test_an_unknown_scale_names_the_nearest() -> None:
     with pytest.raises(ConfigError, match="did you mean mini"):
         scaled(Config(), "minni")

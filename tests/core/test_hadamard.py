@@ -1,5 +1,5 @@
-"""Experts without matrices in torch, Hadamard and modulated ones: against a slow version with explicit matrices and bits one by one, and as a
-family that is counted, trained, credited and stored by its seed.
+"""Experts without matrices in torch, Hadamard and modulated ones: against a slow version with explicit
+matrices and bits one by one, and as a family that is counted, trained, credited and stored by its seed.
 
 Shape letters: T tokens, D model width, N width of a transform, F hidden units, E experts, K experts per
 token."""

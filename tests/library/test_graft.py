@@ -70,7 +70,7 @@ def test_a_gpt2_of_hugging_face_trains_with_keys_that_move() -> None:
 
 def test_layers_take_over_type_and_mode() -> None:
     model = llama(torch.bfloat16).eval()
-    layers = graft(model, "model.layers.*.mlp", experts=SMALL)
+    layers = graft(model, "model.layers.*.mlp", experts={**SMALL, "family": "dense"})
     assert [layer.keys.shape[1] for layer in layers] == [24, 24]
     assert layers[0].experts.down_EFD.dtype == torch.bfloat16
     assert layers[0].keys.dtype == torch.float32

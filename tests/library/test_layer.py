@@ -20,7 +20,12 @@ def test_a_width_is_enough() -> None:
     assert layer(x).shape == x.shape
     assert layer.keys.shape == (128, 32)
     assert not any(weight.requires_grad for weight in layer.experts.parameters())
-    assert layer(x, details=True).routing.indices_TK.shape == (10, 4)
+    assert layer(x, details=True).routing.indices_TK.shape == (10, 8)
+
+
+def test_a_small_pool_has_no_more_experts_per_token_than_experts() -> None:
+    few = SomeLayer(24, {"num_experts": 3})
+    assert few(torch.randn(5, 24), details=True).routing.indices_TK.shape == (5, 3)
 
 
 def test_settings_are_changes_or_whole_groups() -> None:
@@ -42,7 +47,7 @@ def test_settings_are_changes_or_whole_groups() -> None:
             {"experts": {"num_expert": 8}},
             "experts.num_expert = 8: is not a setting; did you mean experts.num_experts?",
         ),
-        ({"experts": {"num_experts": 2}}, "experts.top_k = 4: is more than num_experts = 2"),
+        ({"experts": {"num_experts": 2, "top_k": 4}}, "experts.top_k = 4: is more than num_experts = 2"),
         (
             {"router": {"kind": "none"}},
             "experts.reads = 'query': with router.kind = none the query is the token itself",

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 from somelab.core.experts.initialisers import default_
 from somelab.core.seeding import generator
+from somelab.model.count import count_parameters
 from somelab.model.feedforward import Dense, FrozenDense, LearnedMixture, build_feed_forward
 from tests.model.builders import config_of, decoder_of, tokens_of
 
@@ -39,6 +40,20 @@ def test_a_dense_block_can_normalise_its_hidden_features():
     block = build_feed_forward(config_of({"feed_forward": "dense", "dense_norm": True}), layer=0, seed=0)
     assert isinstance(block, Dense)
     assert block.norm
+
+
+def test_a_dense_block_can_have_a_trained_gate():
+    config = config_of({"feed_forward": "dense", "dense_gate": True, "d_dense": 16})
+    block = build_feed_forward(config, layer=0, seed=0)
+    assert isinstance(block, Dense)
+    assert block.gate is not None
+    gated = F.silu(X_TD @ block.gate.weight.T + block.gate.bias)
+    hidden = gated * (X_TD @ block.down.weight.T + block.down.bias)
+    torch.testing.assert_close(block(X_TD), hidden @ block.up.weight.T + block.up.bias)
+    wide = config_of({"feed_forward": "dense", "d_dense": 24})
+    matrices = [count_parameters(one).trainable for one in (config, wide)]
+    biases = 2 * 16 - 24  # of the hidden units, in every layer
+    assert matrices[0] - matrices[1] == biases * config.model.num_layers
 
 
 def test_frozen_dense_follows_the_law_of_the_experts():

@@ -1,5 +1,6 @@
-"""The compiled kernels of experts without matrices, Hadamard and modulated ones: equal to the torch path, gradients and credit included, at any
-width, with any number of threads and for every kind of processor that the compiler knows.
+"""The compiled kernels of experts without matrices, Hadamard and modulated ones: equal to the torch path,
+gradients and credit included, at any width, with any number of threads and for every kind of processor that
+the compiler knows.
 
 Shape letters: T tokens, D model width, K experts per token."""
 
@@ -33,7 +34,6 @@ from somelab.native import building
 from somelab.native.hadamard import NativeHadamard
 from somelab.native.loading import opened
 from somelab.native.table import NativeKernels
-
 
 both_families = pytest.mark.parametrize("modulated", [False, True], ids=["hadamard", "modulated"])
 

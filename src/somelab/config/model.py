@@ -63,6 +63,9 @@ class ModelConfig(Group):
     trained experts)."""
     d_dense: Size | None = None
     """Hidden width of the dense baselines. None: top_k x d_ffn, the active size of the SoME layer."""
+    dense_gate: bool = False
+    """SwiGLU in a dense block: hidden features times silu(W_gate x) in place of GELU. A third matrix, so that
+    two thirds of the width train as many weights."""
     dense_norm: bool = False
     """Scale the hidden features of a dense block to rms 1 before GELU, as experts that read the query have
     them. It trains no weight."""

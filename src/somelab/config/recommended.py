@@ -8,12 +8,12 @@ from typing import Any
 from somelab.config.experts import ExpertsConfig
 from somelab.config.files import override
 from somelab.config.gravity import GravityConfig
-from somelab.config.presets.recipe import CREDIT, PARTS
+from somelab.config.presets.recipe import CREDIT, MODULATED, PARTS
 from somelab.config.router import RouterConfig
 from somelab.config.tree import Config
 from somelab.errors import ConfigError
 
-NUM_EXPERTS, TOP_K = 128, 4
+NUM_EXPERTS = 128
 
 
 def recommended(d_model: int) -> Config:
@@ -22,8 +22,9 @@ def recommended(d_model: int) -> Config:
     Credit uses the gradient of the layer's output, so that the model around it needs no code for it."""
     if d_model < 1:
         raise ConfigError("d_model", d_model, "is not a width", "give the width of the model, 1 or more")
-    sizes = {"experts.num_experts": NUM_EXPERTS, "experts.d_ffn": d_model, "experts.top_k": TOP_K}
-    return override(Config(), {**PARTS, **CREDIT, **sizes, "gravity.credit_from": "backward"})
+    transform = 1 << (d_model - 1).bit_length()  # its width is a power of two
+    sizes = {"experts.num_experts": NUM_EXPERTS, "experts.d_ffn": transform}
+    return override(Config(), {**PARTS, **CREDIT, **MODULATED, **sizes, "gravity.credit_from": "backward"})
 
 
 def layer_settings(
@@ -47,5 +48,8 @@ def layer_settings(
             changes.update({f"{group}.{name}": value for name, value in settings.items()})
         elif settings is not None:
             whole[group] = settings
-    config = override(recommended(d_model).model_copy(update=whole), changes)
+    start = recommended(d_model)
+    if (number := changes.get("experts.num_experts")) is not None and "experts.top_k" not in changes:
+        changes["experts.top_k"] = min(start.experts.top_k, number)
+    config = override(start.model_copy(update=whole), changes)
     return config.experts, config.router, config.gravity

@@ -114,6 +114,8 @@ def scaled(config: Config, name: str) -> Config:
         "gravity.warmup_steps": _part(config.gravity.warmup_steps, scale.warmup, least=0),
         "train.batch_size": batch,
     }
+    if config.model.embedding_std == inverse_root(config.model.d_model):
+        settings["model.embedding_std"] = inverse_root(width)
     if config.train.micro_batch_size is not None:
         settings["train.micro_batch_size"] = _divisor(batch, config.train.micro_batch_size)
     if config.train.epochs is not None:
@@ -128,6 +130,11 @@ def scaled(config: Config, name: str) -> Config:
         if size is not None:
             settings[field] = _part(size, share, multiple, least=multiple)
     return override(config, settings)
+
+
+def inverse_root(width: int) -> float:
+    """1 / sqrt(D), to three digits: a standard deviation of embeddings."""
+    return float(f"{width**-0.5:.3g}")
 
 
 def _part(size: int, share: Share, multiple: int = 1, least: int = 1) -> int:

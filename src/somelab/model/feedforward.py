@@ -41,21 +41,32 @@ class FeedForwardOutput(NamedTuple):
 
 class Dense(nn.Module):
     """W_up gelu(W_down x): the trained feed-forward block of a plain Transformer. `norm`: hidden features at
-    rms 1 before GELU."""
+    rms 1 before the activation. `gate`: SwiGLU, W_up (silu(W_gate x) * W_down x)."""
 
     def __init__(
-        self, d_model: int, d_hidden: int, *, bias: bool, layer: int, seed: int, norm: bool = False
+        self,
+        d_model: int,
+        d_hidden: int,
+        *,
+        bias: bool,
+        layer: int,
+        seed: int,
+        norm: bool = False,
+        gate: bool = False,
     ) -> None:
         super().__init__()
         self.norm = norm
         rng = generator(seed, "dense", layer)
         self.down = seeded_linear(d_model, d_hidden, bias=bias, rng=rng)
         self.up = seeded_linear(d_hidden, d_model, bias=bias, rng=rng)
+        self.gate = seeded_linear(d_model, d_hidden, bias=bias, rng=rng) if gate else None
 
     def forward(self, x_BTD: Tensor) -> Tensor:
         hidden_BTF = self.down(x_BTD)
         if self.norm:
             hidden_BTF = rms_rows(hidden_BTF.flatten(0, -2)).view_as(hidden_BTF)
+        if self.gate is not None:
+            return self.up(F.silu(self.gate(x_BTD)) * hidden_BTF)
         return self.up(F.gelu(hidden_BTF))
 
 
@@ -132,8 +143,8 @@ def build_feed_forward(
             some.keeps_outputs = not config.train.recompute
             return some
         case "dense":
-            norm = model.dense_norm
-            return Dense(model.d_model, d_hidden, bias=bias, layer=layer, seed=seed, norm=norm)
+            parts = {"norm": model.dense_norm, "gate": model.dense_gate}
+            return Dense(model.d_model, d_hidden, bias=bias, layer=layer, seed=seed, **parts)
         case "frozen_dense":
             return FrozenDense(model.d_model, d_hidden, experts, layer=layer, seed=seed)
         case "moe":

@@ -89,8 +89,10 @@ def _forward(
             in_signs = _signs(key, first if MODULATED else word, shift, WORDS, BITS)
             z = _transform(q * in_signs, WIDTH, STAGES) * inner
             hidden = z * (0.5 + 0.5 * tl.erf(z * 0.7071067811865476))
-            total += gate * hidden * _factors(
-                key, word + num_words, first + num_words, shift, WORDS, BITS, MODULATED
+            total += (
+                gate
+                * hidden
+                * _factors(key, word + num_words, first + num_words, shift, WORDS, BITS, MODULATED)
             )
     tl.store(units + token * WIDTH + unit, total)
 
@@ -134,9 +136,7 @@ def _backward(
             in_signs = _signs(key, first if MODULATED else word, shift, WORDS, BITS)
             z = _transform(q * in_signs, WIDTH, STAGES) * inner
             below = 0.5 + 0.5 * tl.erf(z * 0.7071067811865476)
-            grad = way * _factors(
-                key, word + num_words, first + num_words, shift, WORDS, BITS, MODULATED
-            )
+            grad = way * _factors(key, word + num_words, first + num_words, shift, WORDS, BITS, MODULATED)
             dot += tl.sum(grad * z * below)
             if not DOTS_ALONE:
                 gate = tl.load(gates + token * num_slots + slot)

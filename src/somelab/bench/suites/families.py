@@ -1,5 +1,5 @@
-"""Contenders of `layer` with other arithmetic: a pool born in int8, Hadamard experts, and Hadamard experts
-between their two trained matrices against the dense block of the same trained size.
+"""Contenders of `layer` with other arithmetic: a pool born in int8, Hadamard and modulated experts, and
+Hadamard experts between their two trained matrices against the dense block of the same trained size.
 
 Shape letters: T tokens, D model width, K experts per token."""
 
@@ -24,13 +24,14 @@ from somelab.model.feedforward import Dense
 
 INT8_POOL = "int8 pool (auto)"
 HADAMARD = "hadamard (auto)"
+MODULATED = "modulated (auto)"
 HADAMARD_BLOCK = "hadamard block, trained parts included"
 DENSE_EQUAL = "dense, trained, equal trained size"
 
 
 def entrants(shape: Shape, dtype: torch.dtype) -> list[Entrant]:
     int8 = build_experts(shape.d_model, _config(shape, storage="int8"), seed=0, layer=0)
-    hadamard = hadamard_experts(shape)
+    hadamard, modulated = hadamard_experts(shape), hadamard_experts(shape, family="modulated")
     block = HadamardBlock(shape).to(dtype)
     dense = Dense(shape.d_model, shape.d_model, bias=True, layer=0, seed=0).to(dtype)
     assert _num_trained(block) == _num_trained(dense)
@@ -38,6 +39,12 @@ def entrants(shape: Shape, dtype: torch.dtype) -> list[Entrant]:
     return [
         Entrant(INT8_POOL, "int8", _int8_note(), lambda load: frozen_pass(int8, load), comparable=True),
         Entrant(HADAMARD, "hadamard", _width_note(shape), lambda load: frozen_pass(hadamard, load)),
+        Entrant(
+            MODULATED,
+            "hadamard",
+            "the same units for all experts, each expert half of them",
+            lambda load: frozen_pass(modulated, load),
+        ),
         Entrant(
             HADAMARD_BLOCK,
             "hadamard",
@@ -53,11 +60,11 @@ def entrants(shape: Shape, dtype: torch.dtype) -> list[Entrant]:
     ]
 
 
-def hadamard_experts(shape: Shape, num_experts: int | None = None) -> ExpertFamily:
+def hadamard_experts(shape: Shape, num_experts: int | None = None, family: str = "hadamard") -> ExpertFamily:
     """Experts whose width is the shape's, to a whole number of blocks."""
     width = next_power_of_two(shape.d_model)
     d_ffn = max(1, round(shape.d_ffn / width)) * width
-    config = _config(shape, family="hadamard", mixer=True, d_ffn=d_ffn)
+    config = _config(shape, family=family, mixer=True, d_ffn=d_ffn)
     return build_experts(
         shape.d_model,
         config.model_copy(update={"num_experts": num_experts or shape.num_experts}),
@@ -86,6 +93,7 @@ def notes(shape: Shape) -> list[str]:
         "int8_peak is the time of the same products at the machine's peak for integers / the int8 pool's "
         "time: the peak of int8 or of fp32, whichever is faster.",
         "hadamard_frozen is our fp32 frozen engine's time / the Hadamard experts' time.",
+        "modulated_hadamard is the Hadamard experts' time / the modulated experts' time.",
         "hadamard_dense_equal is the time of a dense block of the same trained size / the time of Hadamard "
         "experts between their trained matrices: 0.8 means that ours takes a quarter longer.",
     ]

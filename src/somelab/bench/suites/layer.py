@@ -120,6 +120,9 @@ def family_ratios(rows: list[Row], shape: Shape, int8_peak: float) -> dict[str, 
         "int8_best_peer": ratio(peer.median if peer else None, int8),
         "int8_peak": ratio(shape.frozen_flops / (int8_peak * 1e9), int8),
         "hadamard_frozen": ratio(seconds(uniform, AUTO), seconds(uniform, families.HADAMARD)),
+        "modulated_hadamard": ratio(
+            seconds(uniform, families.HADAMARD), seconds(uniform, families.MODULATED)
+        ),
         "hadamard_dense_equal": ratio(
             seconds(uniform, families.DENSE_EQUAL), seconds(uniform, families.HADAMARD_BLOCK)
         ),

@@ -5,9 +5,11 @@ results."""
 from __future__ import annotations
 
 from somelab.config.presets.preset import Preset, make, vary
+from somelab.config.scale import inverse_root
 from somelab.config.versions import Settings
 
 SOURCE = "not in the reports; lab/LOG.md"
+WIDTH = 256
 
 # The recipe without sizes, data, length of a run, and credit, which is added to it.
 PARTS: Settings = {
@@ -41,10 +43,19 @@ PARTS: Settings = {
 # is annealed to 0 with the learning rate.
 CREDIT: Settings = {"gravity.attraction": False, "gravity.credit": 0.1, "gravity.credit_final": 0.0}
 
-# Experts of random signs and a transform: 0.006 nats above random matrices after a million tokens (0.008
-# below to 0.019 above, undecided), in two thirds of a step's time at micro scale
-# (docs/concepts/hadamard.md). `init` does not apply to them.
-NO_MATRICES: Settings = {"experts.family": "hadamard"}
+# Experts without matrices that share their units (docs/concepts/hadamard.md). `init` does not apply to them.
+# A further expert per token costs little, so that eight are selected.
+MODULATED: Settings = {"experts.family": "modulated", "experts.top_k": 8}
+
+
+def modern(d_model: int) -> Settings:
+    """Pre-norm, RMSNorm, RoPE, tied head, no biases. With embeddings of standard deviation 1/sqrt(D), times
+    sqrt(D) at the input, tokens and logits start at size 1."""
+    return {
+        "model.backbone": "modern",
+        "model.scale_embedding": True,
+        "model.embedding_std": inverse_root(d_model),
+    }
 
 
 def some() -> Preset:
@@ -58,15 +69,15 @@ def some() -> Preset:
         filled={
             **PARTS,
             **CREDIT,
-            **NO_MATRICES,
-            "model.d_model": 256,
+            **MODULATED,
+            **modern(WIDTH),
+            "model.d_model": WIDTH,
             "model.num_layers": 4,
             "model.num_heads": 8,
             "model.seq_len": 256,
             "model.vocab_size": 4096,
             "experts.num_experts": 128,
-            "experts.d_ffn": 256,
-            "experts.top_k": 4,
+            "experts.d_ffn": WIDTH,
             "data.source": "builtin",
             "data.layout": "pack",
             "data.val_subset_size": 500,

@@ -8,6 +8,7 @@ from typing import Any
 
 from somelab.config import Config
 from somelab.config.presets import recipe
+from somelab.config.scale import inverse_root
 from somelab.experiments.claims.shell import (
     LedgerLength,
     LedgerScale,
@@ -16,7 +17,6 @@ from somelab.experiments.claims.shell import (
     dense_width,
     dense_width_of,
     gain_for,
-    inverse_root_width,
     middle_band,
     resolved,
     shell,
@@ -157,12 +157,17 @@ AS_LONG: Settings = times(1.9, "train.steps", "train.eval_every")
 MODERN_AS_LONG: Settings = times(1.25, "train.steps", "train.eval_every")
 # The same of `modern-modulated` and `modern-dense-1d-normed` (1.19).
 NORMED_AS_LONG: Settings = times(1.2, "train.steps", "train.eval_every")
+
+
+def _embedding_std(config: Config) -> float:
+    return inverse_root(config.model.d_model)
+
+
 MODERN: Settings = {
     "model.backbone": "modern",
-    # With a tied head, embeddings of std 1/sqrt(D), times sqrt(D) at the input, give the residual stream and
-    # the logits size 1 at the start; at the backbone's own 0.02 blocks outweigh tokens, and seeds differ.
+    # At the backbone's own 0.02 blocks outweigh tokens, and seeds differ.
     "model.scale_embedding": True,
-    "model.embedding_std": inverse_root_width,
+    "model.embedding_std": _embedding_std,
 }
 """Pre-norm, RMSNorm, RoPE, tied head, no biases."""
 
@@ -181,12 +186,7 @@ GPT2_SOME: Settings = {
 }
 
 
-MODULATED: Settings = {
-    **MODERN,
-    **HADAMARD,
-    "experts.family": "modulated",
-    **times(4, "experts.top_k"),
-}
+MODULATED: Settings = {**MODERN, **HADAMARD, "experts.family": "modulated", **times(4, "experts.top_k")}
 """The same units for all experts, each expert a random half of them, in the modern backbone. A further expert
 per token costs little here: twice as many as in the rest of the recipe."""
 
@@ -375,6 +375,10 @@ ARMS: dict[str, ArmSettings] = {
     "modern-modulated-more": _many(16, {**recipe.CREDIT, **MODULATED}),
     "modern-modulated-half-k": _without({**MODULATED, **times(2, "experts.top_k")}),
     "modern-dense-1d-normed": _dense(1, {**MODERN, "model.dense_norm": True}),
+    "modern-swiglu": ArmSettings(
+        {**MODERN, "model.feed_forward": "dense", "model.dense_gate": True, "model.d_dense": widths(2 / 3)},
+        first_rate=-2,
+    ),
     "modern-dense-1d-as-long": _dense(1, {**MODERN, **MODERN_AS_LONG}),
     "modern-dense-1d-normed-as-long": _dense(1, {**MODERN, "model.dense_norm": True, **NORMED_AS_LONG}),
     # where no gradient reaches the selection

@@ -156,6 +156,13 @@ CLAIMS = (
         lengths=BOTH_LENGTHS,
     ),
     Claim(
+        "modulated-beats-swiglu",
+        "In the modern backbone, experts that share their units beat a SwiGLU block of the same trained size",
+        SOURCE,
+        (lower("modern-modulated", "modern-swiglu"),),
+        "The gates of SwiGLU are trained; those of the experts' units are random and selected.",
+    ),
+    Claim(
         "modulated-beats-equal-dense-in-equal-time",
         "In the modern backbone, experts that share their units beat a dense block of the same trained size "
         "that trains for the same time",

@@ -129,11 +129,6 @@ def transform_width(config: Config) -> int:
     return 1 << (config.model.d_model - 1).bit_length()
 
 
-def inverse_root_width(config: Config) -> float:
-    """1 / sqrt(D), to three digits."""
-    return float(f"{config.model.d_model**-0.5:.3g}")
-
-
 def active_width(config: Config) -> int:
     """The hidden units active for a token: the width at which one expert costs as much as K."""
     return config.experts.top_k * config.experts.d_ffn

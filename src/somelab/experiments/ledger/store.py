@@ -259,8 +259,7 @@ class Ledger:
                 raise SomelabError(f"{job.folder}: has read another text than {self.shift} is now; {remedy}")
 
     def results(self) -> list[ClaimResult]:
-        """Every claim's verdict from the run folders and the record. A missing probe leaves only its own
-        tests undecided."""
+        """Every claim's verdict from the run folders and the record."""
         figures = {arm: self.figures(arm) for arm in self.arms}
         failed = {
             job.arm: outcome.reason for job in self.jobs.values() if (outcome := _failure(job)) is not None
@@ -271,7 +270,8 @@ class Ledger:
         return [self._with_notes(result, failed) for result in results]
 
     def figures(self, arm: str) -> Figures:
-        """What the judged runs of an arm measured, by seed."""
+        """What the judged runs of an arm measured, by seed. A run counts when its probes are measured too:
+        only then is it on record, and a verdict must follow from the record alone."""
 
         def one(seed: int) -> dict[str, float]:
             record = self.recorded.get((arm, seed))
@@ -282,7 +282,7 @@ class Ledger:
                 else rounded(figures_of(RunFolder(self.jobs[arm, seed].folder)))
             )
 
-        return {seed: one(seed) for seed in self.seeds if self.states[arm, seed] in ("trained", "finished")}
+        return {seed: one(seed) for seed in self.seeds if (arm, seed) in self.finished}
 
     def _with_notes(self, result: ClaimResult, failed: dict[str, str]) -> ClaimResult:
         notes = [
