@@ -22,10 +22,8 @@ template <class T> void forward(const T *x, const int64_t *indices, const float 
     const Signs signs(pool, task.tokens * task.top_k, task.threads);
     const int64_t width = pool.width(), d_model = pool.d_model;
     const float inner = pool.inner(), outer = pool.outer();
-    over_rows(task.tokens, task.top_k * pool.d_ffn, task.threads, nullptr, [&, x, indices, gates, out](int64_t token) {
-        Room room(pool, 3);
-        float *q = room.row(0), *z = room.row(1), *sum = room.row(2);
-        unpack(x + token * d_model, d_model, q, room.width);
+    over_tokens(x, task, 3, [&, indices, gates, out](int64_t token, Room &room, const float *q) {
+        float *z = room.row(1), *sum = room.row(2);
         std::fill(sum, sum + room.width, 0.0f);
         over_blocks(task, signs, indices, token, room, [=](int64_t place, int64_t first, const uint64_t *b, const uint64_t *c) {
             float gate = gates[place] * outer;
@@ -35,9 +33,7 @@ template <class T> void forward(const T *x, const int64_t *indices, const float 
                 store(load(sum + unit) + gate * hidden, sum + unit);
             }
         });
-        for (int64_t unit = d_model; unit < width; unit++) sum[unit - d_model] += sum[unit];
-        T *to = out + token * d_model;
-        along(d_model, [=](int64_t column, auto, auto write) { write(load(sum + column), to + column); });
+        fold(sum, pool, out + token * d_model);
     });
 }
 
@@ -47,10 +43,8 @@ template <class T> void align(const T *x, const int64_t *indices, const T *wante
     const Signs signs(pool, task.tokens * task.top_k, task.threads);
     const int64_t width = pool.width(), d_model = pool.d_model;
     const float inner = pool.inner(), outer = pool.outer();
-    over_rows(task.tokens, task.top_k * pool.d_ffn, task.threads, nullptr, [&, x, indices, wanted, alignment](int64_t token) {
-        Room room(pool, 3);
-        float *q = room.row(0), *z = room.row(1), *way = room.row(2);
-        unpack(x + token * d_model, d_model, q, room.width);
+    over_tokens(x, task, 3, [&, indices, wanted, alignment](int64_t token, Room &room, const float *q) {
+        float *z = room.row(1), *way = room.row(2);
         unfold(wanted + token * d_model, pool, way, room.width);
         over_blocks(task, signs, indices, token, room, [=](int64_t place, int64_t first, const uint64_t *b, const uint64_t *c) {
             project(q, b, first, width, z);
@@ -69,10 +63,8 @@ void backward(const T *x, const int64_t *indices, const float *gates, const T *g
     const Signs signs(pool, task.tokens * task.top_k, task.threads);
     const int64_t width = pool.width(), d_model = pool.d_model;
     const float inner = pool.inner(), outer = pool.outer();
-    over_rows(task.tokens, task.top_k * pool.d_ffn, task.threads, nullptr, [&, x, indices, gates, grad, grad_x, grad_gates](int64_t token) {
-        Room room(pool, 4);
-        float *q = room.row(0), *z = room.row(1), *way = room.row(2), *sum = room.row(3);
-        unpack(x + token * d_model, d_model, q, room.width);
+    over_tokens(x, task, 4, [&, indices, gates, grad, grad_x, grad_gates](int64_t token, Room &room, const float *q) {
+        float *z = room.row(1), *way = room.row(2), *sum = room.row(3);
         unfold(grad + token * d_model, pool, way, room.width);
         std::fill(sum, sum + room.width, 0.0f);
         over_blocks(task, signs, indices, token, room, [=](int64_t place, int64_t first, const uint64_t *b, const uint64_t *c) {
@@ -88,8 +80,7 @@ void backward(const T *x, const int64_t *indices, const float *gates, const T *g
             grad_gates[place] = (first ? grad_gates[place] : 0.0f) + total(dot) * outer;
             project_back(z, b, first, width, gate, sum);
         });
-        T *to = grad_x + token * d_model;
-        along(d_model, [=](int64_t column, auto, auto write) { write(load(sum + column), to + column); });
+        pack(sum, d_model, grad_x + token * d_model);
     });
 }
 

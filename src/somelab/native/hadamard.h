@@ -199,11 +199,31 @@ template <class T> inline void unfold(const T *from, const Pool &pool, float *to
     for (int64_t unit = pool.d_model; unit < pool.width(); unit++) to[unit] = to[unit - pool.d_model];
 }
 
+template <class T> inline void pack(const float *from, int64_t count, T *to) {
+    along(count, [=](int64_t column, auto, auto write) { write(load(from + column), to + column); });
+}
+
+// to = the units added up by output, p mod d_model. `units` is overwritten.
+template <class T> inline void fold(float *units, const Pool &pool, T *to) {
+    for (int64_t unit = pool.d_model; unit < pool.width(); unit++) units[unit - pool.d_model] += units[unit];
+    pack(units, pool.d_model, to);
+}
+
 struct Task {
     Pool pool;
     int64_t tokens, top_k;
     int threads;
 };
+
+// body(token, room, q) is called for every token, q its row of x filled up with zeros: row 0 of the room, which has `rows`.
+template <class T, class Body> void over_tokens(const T *x, const Task &task, int64_t rows, Body body) {
+    const Pool &pool = task.pool;
+    over_rows(task.tokens, task.top_k * pool.d_ffn, task.threads, nullptr, [&, x](int64_t token) {
+        Room room(pool, rows);
+        unpack(x + token * pool.d_model, pool.d_model, room.row(0), room.width);
+        body(token, room, room.row(0));
+    });
+}
 
 }  // namespace
 

@@ -176,8 +176,12 @@ def _hadamard_agrees(kernels: NativeKernels) -> bool:
 
     from somelab.core.dispatch.hadamard import HadamardPool, hadamard_reference
 
-    pool = HadamardPool(key=7, num_experts=3, d_model=100, d_ffn=256)
     x_TD = torch.linspace(-3, 3, 200).view(2, 100)
-    indices_TK, gates_TK = torch.tensor([[0, 2], [1, 0]]), torch.full((2, 2), 0.5)
-    out_TD = kernels.hadamard.forward(x_TD, indices_TK, gates_TK, pool)
-    return torch.allclose(out_TD, hadamard_reference(x_TD, indices_TK, gates_TK, pool), rtol=1e-3, atol=1e-4)
+    routing = torch.tensor([[0, 2], [1, 0]]), torch.full((2, 2), 0.5)
+
+    def agrees(modulated: bool) -> bool:
+        pool = HadamardPool(key=7, num_experts=3, d_model=100, d_ffn=256, modulated=modulated)
+        out_TD = kernels.hadamard.forward(x_TD, *routing, pool)
+        return torch.allclose(out_TD, hadamard_reference(x_TD, *routing, pool), rtol=1e-3, atol=1e-4)
+
+    return agrees(False) and agrees(True)

@@ -60,10 +60,8 @@ template <class T> void forward(const T *x, const int64_t *indices, const float 
     const Shared shared(pool);
     const int64_t width = pool.width(), d_model = pool.d_model;
     const float inner = pool.inner(), outer = pool.outer() * HALF_POWER;
-    over_rows(task.tokens, task.top_k * pool.d_ffn, task.threads, nullptr, [&, x, indices, gates, out](int64_t token) {
-        Room room(pool, 4);
-        float *q = room.row(0), *z = room.row(1), *on = room.row(2), *sum = room.row(3);
-        unpack(x + token * d_model, d_model, q, room.width);
+    over_tokens(x, task, 4, [&, indices, gates, out](int64_t token, Room &room, const float *q) {
+        float *z = room.row(1), *on = room.row(2), *sum = room.row(3);
         std::fill(sum, sum + room.width, 0.0f);
         for (int64_t first = 0; first < pool.d_ffn; first += width) {
             add_gates(task, signs, indices, gates, token, first, room, on);
@@ -73,9 +71,7 @@ template <class T> void forward(const T *x, const int64_t *indices, const float 
                 store(load(sum + unit) + outer * load(on + unit) * hidden, sum + unit);
             }
         }
-        for (int64_t unit = d_model; unit < width; unit++) sum[unit - d_model] += sum[unit];
-        T *to = out + token * d_model;
-        along(d_model, [=](int64_t column, auto, auto write) { write(load(sum + column), to + column); });
+        fold(sum, pool, out + token * d_model);
     });
 }
 
@@ -86,10 +82,8 @@ template <class T> void align(const T *x, const int64_t *indices, const T *wante
     const Shared shared(pool);
     const int64_t width = pool.width(), d_model = pool.d_model;
     const float inner = pool.inner(), outer = pool.outer() * HALF_POWER;
-    over_rows(task.tokens, task.top_k * pool.d_ffn, task.threads, nullptr, [&, x, indices, wanted, alignment](int64_t token) {
-        Room room(pool, 3);
-        float *q = room.row(0), *z = room.row(1), *way = room.row(2);
-        unpack(x + token * d_model, d_model, q, room.width);
+    over_tokens(x, task, 3, [&, indices, wanted, alignment](int64_t token, Room &room, const float *q) {
+        float *z = room.row(1), *way = room.row(2);
         unfold(wanted + token * d_model, pool, way, room.width);
         for (int64_t first = 0; first < pool.d_ffn; first += width) {
             project(q, shared.b(), first, width, z);
@@ -108,10 +102,8 @@ void backward(const T *x, const int64_t *indices, const float *gates, const T *g
     const Shared shared(pool);
     const int64_t width = pool.width(), d_model = pool.d_model;
     const float inner = pool.inner(), outer = pool.outer() * HALF_POWER;
-    over_rows(task.tokens, task.top_k * pool.d_ffn, task.threads, nullptr, [&, x, indices, gates, grad, grad_x, grad_gates](int64_t token) {
-        Room room(pool, 6);
-        float *q = room.row(0), *z = room.row(1), *way = room.row(2), *sum = room.row(3), *on = room.row(4), *values = room.row(5);
-        unpack(x + token * d_model, d_model, q, room.width);
+    over_tokens(x, task, 6, [&, indices, gates, grad, grad_x, grad_gates](int64_t token, Room &room, const float *q) {
+        float *z = room.row(1), *way = room.row(2), *sum = room.row(3), *on = room.row(4), *values = room.row(5);
         unfold(grad + token * d_model, pool, way, room.width);
         std::fill(sum, sum + room.width, 0.0f);
         for (int64_t first = 0; first < pool.d_ffn; first += width) {
@@ -126,8 +118,7 @@ void backward(const T *x, const int64_t *indices, const float *gates, const T *g
             dots(task, signs, indices, token, first, room, values, outer, grad_gates);
             project_back(z, shared.b(), first, width, outer * inner, sum);
         }
-        T *to = grad_x + token * d_model;
-        along(d_model, [=](int64_t column, auto, auto write) { write(load(sum + column), to + column); });
+        pack(sum, d_model, grad_x + token * d_model);
     });
 }
 
