@@ -168,8 +168,8 @@ CLAIMS = (
         "that trains for the same time",
         SOURCE,
         (lower("modern-modulated", "modern-dense-1d-as-long"),),
-        "The dense block trains on 1.25 times the tokens; equal time would be 1.21 (one processor core; "
-        "other machines differ).",
+        "In that time the dense block trains on 1.25 times the tokens (one processor core; other machines "
+        "differ).",
         lengths=BOTH_LENGTHS,
     ),
     Claim(
