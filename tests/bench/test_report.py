@@ -283,6 +283,7 @@ def test_layer_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None
         "int8_best_peer",
         "int8_peak",
         "hadamard_frozen",
+        "modulated_hadamard",
         "hadamard_dense_equal",
     }
     assert all(

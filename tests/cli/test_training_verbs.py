@@ -23,6 +23,7 @@ SETTINGS = {
     "train.learning_rate": 0.005,
     "train.eval_every": 20,
     "router.temperature": 0.3,
+    "model.positions": "sinusoidal",
 }
 
 

@@ -141,7 +141,13 @@ def test_bytes_are_counted_and_b3_takes_a_byte_per_parameter() -> None:
 def test_a_model_trains_and_its_checkpoint_has_no_integer(text: Path, tmp_path: Path) -> None:
     from safetensors import safe_open
 
-    settings = {**SMALL, "experts.storage": "int8", "experts.engine": "int8", "gravity.credit": 0.1}
+    settings = {
+        **SMALL,
+        "experts.family": "dense",
+        "experts.storage": "int8",
+        "experts.engine": "int8",
+        "gravity.credit": 0.1,
+    }
     trained = somelab.train("demo", data=text, out=tmp_path / "run", settings=settings)
     with safe_open(tmp_path / "run" / "checkpoints" / "last" / "model.safetensors", "pt") as file:
         assert not [name for name in file.keys() if "_EFD" in name or "scale_E" in name]  # noqa: SIM118

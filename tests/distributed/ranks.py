@@ -173,7 +173,7 @@ def move_product(share: slice) -> dict[str, Any]:
 
 def train_attached(share: slice) -> dict[str, Any]:
     """A user's loop: DDP as it comes, which synchronizes buffers, two micro-batches a step, and `attach`."""
-    layer = SomeLayer(D_MODEL, {"num_experts": 8, "top_k": 2, "d_ffn": 24})
+    layer = SomeLayer(D_MODEL, {"family": "dense", "num_experts": 8, "top_k": 2, "d_ffn": 24})
     wrapped: nn.Module = DistributedDataParallel(layer) if dist.is_initialized() else layer
     optimizer = torch.optim.AdamW([p for p in layer.parameters() if p.requires_grad], lr=1e-3)
     attach(wrapped, optimizer, num_steps=NUM_STEPS, accumulation=2)

@@ -154,7 +154,9 @@ def test_dense_blocks_of_the_frontier_are_as_wide_as_they_say(scale: str) -> Non
         for block in blocks:
             config = config_of(block.arm, scale)
             assert config.model.backbone == ("modern" if shell == "modern" else "published"), block
-            if block.family == "dense":
+            if config.model.dense_gate:
+                assert config.model.d_dense == round(2 / 3 * config.model.d_model)
+            elif block.family == "dense":
                 width = int(block.title.removeprefix("dense, ").removesuffix(" D"))
                 assert config.model.d_dense == width * config.model.d_model
 
@@ -164,7 +166,11 @@ def test_all_arms_see_the_same_number_of_tokens(scale: str) -> None:
     for arm in ARMS:
         config = config_of(arm, scale)
         # These train for the same time instead.
-        longer = {"recipe-dense-as-long": 1.9, "modern-dense-1d-as-long": 1.25}.get(arm, 1.0)
+        longer = {
+            "recipe-dense-as-long": 1.9,
+            "modern-dense-1d-as-long": 1.25,
+            "modern-dense-1d-normed-as-long": 1.2,
+        }.get(arm, 1.0)
         assert num_positions(config) == round(longer * 1_024_000), arm
         assert config.data.train_subset_size is None
     assert {config_of(arm, scale).data.source for arm in ARMS} == {"stories.txt", "builtin"}

@@ -97,6 +97,7 @@ def test_a_change_that_the_weights_do_not_fit_is_not_recorded(
     capsys: pytest.CaptureFixture[str], run: Path
 ) -> None:
     edit(run / "config.yaml", "  d_model: 32", "  d_model: 64")
+    edit(run / "config.yaml", "  d_ffn: 32", "  d_ffn: 64")
     facts = (run / "run.json").read_bytes()
     assert "it belongs to another configuration" in said(capsys, "resume", run, "--accept-config")
     assert (run / "run.json").read_bytes() == facts

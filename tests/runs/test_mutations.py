@@ -17,7 +17,7 @@ def subject_of(text: Path, folder: Path) -> Subject:
     settings = {
         **SMALL,
         "model.d_model": 16,
-        "experts.d_ffn": 8,
+        "experts.d_ffn": 16,
         "train.eval_every": 4,
         "train.snapshot_every": 4,
     }

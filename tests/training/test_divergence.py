@@ -184,6 +184,10 @@ def test_a_loss_that_explodes(capsys: pytest.CaptureFixture[str], text: Path, tm
     out = tmp_path / "run"
     settings = {
         **SMALL,
+        "model.backbone": "published",
+        "model.embedding_std": None,
+        "experts.family": "dense",
+        "experts.top_k": 2,
         "train.steps": 40,
         "train.learning_rate": 30.0,
         "train.warmup_fraction": 0.3,
