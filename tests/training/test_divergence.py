@@ -185,7 +185,7 @@ def test_a_loss_that_explodes(capsys: pytest.CaptureFixture[str], text: Path, tm
     settings = {
         **SMALL,
         "model.backbone": "published",
-        "model.embedding_std": None,
+        "model.embedding_std": 1.0,
         "experts.family": "dense",
         "experts.top_k": 2,
         "train.steps": 40,
