@@ -48,6 +48,8 @@ def test_settings_are_changes_or_whole_groups() -> None:
             "experts.num_expert = 8: is not a setting; did you mean experts.num_experts?",
         ),
         ({"experts": {"num_experts": 2, "top_k": 4}}, "experts.top_k = 4: is more than num_experts = 2"),
+        ({"experts": {"num_experts": "many"}}, "experts.num_experts = 'many': "),
+        ({"experts": {"num_experts": 0}}, "experts.num_experts = 0: "),
         (
             {"router": {"kind": "none"}},
             "experts.reads = 'query': with router.kind = none the query is the token itself",

@@ -14,6 +14,15 @@ Trainability = Literal["frozen", "gains", "readout", "lora", "full"]
 Engine = Literal["auto", "reference", "grouped", "grouped_mm", "frozen", "native", "int8"]
 
 
+TRANSFORMS = ("hadamard", "modulated")
+"""Families whose experts are blocks of a Walsh-Hadamard transform."""
+
+
+def transform_width(d_model: int) -> int:
+    """The width of a transform, and of a block of hidden units: the model's to the next power of two."""
+    return 1 << (d_model - 1).bit_length()
+
+
 class ExpertsConfig(Group):
     num_experts: Pool = 64
     """Experts in each layer's pool (E)."""

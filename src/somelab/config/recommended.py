@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from somelab.config.experts import ExpertsConfig
+from somelab.config.experts import ExpertsConfig, transform_width
 from somelab.config.files import override
 from somelab.config.gravity import GravityConfig
 from somelab.config.presets.recipe import CREDIT, MODULATED, PARTS
@@ -22,8 +22,7 @@ def recommended(d_model: int) -> Config:
     Credit uses the gradient of the layer's output, so that the model around it needs no code for it."""
     if d_model < 1:
         raise ConfigError("d_model", d_model, "is not a width", "give the width of the model, 1 or more")
-    transform = 1 << (d_model - 1).bit_length()  # its width is a power of two
-    sizes = {"experts.num_experts": NUM_EXPERTS, "experts.d_ffn": transform}
+    sizes = {"experts.num_experts": NUM_EXPERTS, "experts.d_ffn": transform_width(d_model)}
     return override(Config(), {**PARTS, **CREDIT, **MODULATED, **sizes, "gravity.credit_from": "backward"})
 
 
@@ -48,8 +47,8 @@ def layer_settings(
             changes.update({f"{group}.{name}": value for name, value in settings.items()})
         elif settings is not None:
             whole[group] = settings
-    start = recommended(d_model)
-    if (number := changes.get("experts.num_experts")) is not None and "experts.top_k" not in changes:
-        changes["experts.top_k"] = min(start.experts.top_k, number)
+    start, number = recommended(d_model), changes.get("experts.num_experts")
+    if isinstance(number, int) and 0 < number < start.experts.top_k:
+        changes = {"experts.top_k": number, **changes}
     config = override(start.model_copy(update=whole), changes)
     return config.experts, config.router, config.gravity

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction as Share
 from typing import Any, Literal, get_args
 
+from somelab.config.experts import TRANSFORMS, transform_width
 from somelab.config.fields import value_of
 from somelab.config.files import override
 from somelab.config.tree import Config
@@ -147,9 +148,9 @@ def _part(size: int, share: Share, multiple: int = 1, least: int = 1) -> int:
 def _expert_width(config: Config, scale: Scale, width: int) -> int:
     """d_ffn: to a multiple of 16; where experts are blocks of a transform, to a multiple of its width."""
     part = _part(config.experts.d_ffn, scale.width, multiple=16, least=16)
-    if config.experts.family not in ("hadamard", "modulated"):
+    if config.experts.family not in TRANSFORMS:
         return part
-    block = 1 << (width - 1).bit_length()
+    block = transform_width(width)
     return max(block, part // block * block)
 
 

@@ -89,11 +89,8 @@ def _forward(
             in_signs = _signs(key, first if MODULATED else word, shift, WORDS, BITS)
             z = _transform(q * in_signs, WIDTH, STAGES) * inner
             hidden = z * (0.5 + 0.5 * tl.erf(z * 0.7071067811865476))
-            total += (
-                gate
-                * hidden
-                * _factors(key, word + num_words, first + num_words, shift, WORDS, BITS, MODULATED)
-            )
+            factors = _factors(key, word + num_words, first + num_words, shift, WORDS, BITS, MODULATED)
+            total += gate * hidden * factors
     tl.store(units + token * WIDTH + unit, total)
 
 

@@ -14,6 +14,7 @@ from somelab.experiments.claims.shell import (
     LedgerScale,
     Settings,
     active_width,
+    block_width,
     dense_width,
     dense_width_of,
     gain_for,
@@ -21,7 +22,6 @@ from somelab.experiments.claims.shell import (
     resolved,
     shell,
     times,
-    transform_width,
     widths,
 )
 
@@ -77,7 +77,7 @@ RECIPE_DRAW = ("credit-x4", "hadamard-x4")
 """How frozen experts are drawn and stored, in the recipe."""
 ONE_EXPERT: Settings = {"experts.num_experts": 1, "experts.top_k": 1}
 """All tokens to one frozen expert: no routing."""
-HADAMARD: Settings = {"experts.family": "hadamard", "experts.d_ffn": transform_width}
+HADAMARD: Settings = {"experts.family": "hadamard", "experts.d_ffn": block_width}
 """Experts without matrices, of one block each."""
 
 
@@ -192,7 +192,7 @@ per token costs little here: twice as many as in the rest of the recipe."""
 
 
 def _four_blocks(config: Config) -> int:
-    return 4 * transform_width(config)
+    return 4 * block_width(config)
 
 
 def _dense(multiple: int, settings: Settings | None = None) -> ArmSettings:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from somelab.config import Config, override, preset, scaled
+from somelab.config.experts import transform_width
 from somelab.config.fields import value_of
 from somelab.experiments.sweeps.matching import matched_gain
 
@@ -124,9 +125,9 @@ def widths(multiple: float) -> Value:
     return lambda config: round(multiple * config.model.d_model)
 
 
-def transform_width(config: Config) -> int:
-    """The width of a Hadamard transform: the model's to the next power of two."""
-    return 1 << (config.model.d_model - 1).bit_length()
+def block_width(config: Config) -> int:
+    """Hidden units of an expert that is one block of a transform."""
+    return transform_width(config.model.d_model)
 
 
 def active_width(config: Config) -> int:
