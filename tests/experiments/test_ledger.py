@@ -430,3 +430,17 @@ def test_the_record_stands_for_runs_that_are_not_on_disk(tmp_path: Path) -> None
     (tmp_path / "evidence.json").write_text("{")
     with pytest.raises(SomelabError, match=r"evidence.json: cannot be read .*; install somelab again"):
         read(tmp_path / "evidence.json")
+
+
+def test_a_figure_defined_after_a_run_was_recorded_is_measured_by_training_it_again(tmp_path: Path) -> None:
+    losses = {"base": [4.0, 4.1, 4.2], "fixed-keys": [4.1, 4.21, 4.29]}
+    ledger = fill(ledger_of(tmp_path / "one", "moving-keys-beat-fixed"), losses)
+    known = updated(ledger.records, [ledger])
+    assert not any("late_entropy_growth_bits" in run.figures for run in known.runs.values())
+    claims = [*ledger.claims, *claims_named(["entropy-grows-gini-stays"])]
+    later = Ledger(tmp_path / "two", claims, "micro", (0, 1, 2), "/far/stories.txt", None, "short", known)
+    assert {key for key in later.jobs if key not in later.finished} == {("base", seed) for seed in (0, 1, 2)}
+    assert {result.claim.id: result.verdict for result in later.results()} == {
+        "moving-keys-beat-fixed": "supported",
+        "entropy-grows-gini-stays": "not run",
+    }

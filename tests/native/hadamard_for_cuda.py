@@ -10,7 +10,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
-from somelab.native import hadamard_triton
+from somelab.native import hadamard_triton, modulated_triton
 
 NUMBERS = {"key": "i64", "inner": "fp32", "outer": "fp32"}
 SIZES = dict.fromkeys(("num_slots", "num_blocks", "num_words", "d_model"), "i32")
@@ -27,6 +27,10 @@ def size(kernel: Any, pointers: dict[str, str], constants: dict[str, Any]) -> in
     return len(triton.compile(source, target=GPUTarget("cuda", 80, 32)).asm["cubin"])
 
 
-print(size(hadamard_triton._forward, FORWARD, SHAPES))
-for alone in (False, True):
-    print(size(hadamard_triton._backward, BACKWARD, {**SHAPES, "DOTS_ALONE": alone}))
+for forward, backward in (
+    (hadamard_triton._forward, hadamard_triton._backward),
+    (modulated_triton.forward, modulated_triton.backward),
+):
+    print(size(forward, FORWARD, SHAPES))
+    for alone in (False, True):
+        print(size(backward, BACKWARD, {**SHAPES, "DOTS_ALONE": alone}))

@@ -98,6 +98,10 @@ class Ledger:
         self.is_shift = text_name(self.shift) != text_name(self.data)
         """Whether the other text differs from the training text."""
         self.arms = list(dict.fromkeys([*(arm for claim in self.claims for arm in claim.arms), *arms]))
+        self.needed: dict[str, set[str]] = {arm: set() for arm in self.arms}
+        """What the claims read of each arm, by the name of the figure."""
+        for arm, figure in (term[:2] for claim in self.claims for test in claim.tests for term in test.terms):
+            self.needed[arm].add(figure)
         tuning = store / "tuning" / scale
         self.rates = Rates(tuning, self.arms, scale, length, self._config, self.records)
         self.sizes: dict[str, Size] = {}
@@ -116,10 +120,15 @@ class Ledger:
         self.recorded = {
             key: record for key, job in self.jobs.items() if (record := self._record(job)) is not None
         }
+        lacking = {key for key, record in self.recorded.items() if self._lacks_figures(key[0], record)}
         self.states: dict[tuple[str, int], State] = {
-            key: "finished" if key in self.recorded else state_of(job) for key, job in self.jobs.items()
+            key: "finished" if key in self.recorded and key not in lacking else state_of(job)
+            for key, job in self.jobs.items()
         }
         self.finished = {key for key, state in self.states.items() if state == "finished"}
+        for key in lacking & self.finished:  # the run on disk has more than the record
+            del self.recorded[key]
+        self.known = self.finished | self.recorded.keys()
 
     def _config(self, name: str) -> Config:
         from somelab.training.session import anchored
@@ -152,6 +161,12 @@ class Ledger:
             return None
         lacks_shift = SHIFT_PROBE in job.probes and record.shift != text_name(self.shift)
         return None if lacks_shift else record
+
+    def _lacks_figures(self, arm: str, record: RunRecord) -> bool:
+        """Whether the claims read a figure that was defined after the run: it is then trained again, and
+        until that is done the record decides what it can."""
+        needed = {name for name in self.needed[arm] if self.is_shift or not name.startswith("shift_")}
+        return bool(needed - record.figures.keys())
 
     def seconds(self, key: tuple[str, int]) -> float:
         """CPU seconds of a job: measured if it is finished, else estimated."""
@@ -282,7 +297,7 @@ class Ledger:
                 else rounded(figures_of(RunFolder(self.jobs[arm, seed].folder)))
             )
 
-        return {seed: one(seed) for seed in self.seeds if (arm, seed) in self.finished}
+        return {seed: one(seed) for seed in self.seeds if (arm, seed) in self.known}
 
     def _with_notes(self, result: ClaimResult, failed: dict[str, str]) -> ClaimResult:
         notes = [
@@ -301,7 +316,7 @@ class Ledger:
 
     def dates(self, claim: Claim) -> list[str]:
         """On which days the runs of a claim were judged."""
-        keys = [key for key in self.finished if key[0] in claim.arms]
+        keys = [key for key in self.known if key[0] in claim.arms]
         return sorted(
             {self.recorded[key].date if key in self.recorded else _date(self.jobs[key]) for key in keys}
         )
