@@ -375,6 +375,7 @@ ARMS: dict[str, ArmSettings] = {
     "modern-modulated-more": _many(16, {**recipe.CREDIT, **MODULATED}),
     "modern-modulated-half-k": _without({**MODULATED, **times(2, "experts.top_k")}),
     "modern-dense-1d-normed": _dense(1, {**MODERN, "model.dense_norm": True}),
+    "modern-dense-4d-normed": _dense(4, {**MODERN, "model.dense_norm": True}),
     "modern-swiglu": ArmSettings(
         {**MODERN, "model.feed_forward": "dense", "model.dense_gate": True, "model.d_dense": widths(2 / 3)},
         first_rate=-2,

@@ -57,6 +57,7 @@ SHELLS: dict[ShellName, tuple[Block, ...]] = {
         Block("modern-no-ffn", "none", "none"),
         *_dense(*(f"modern-dense-{n}d" for n in (1, 2, 4, 8))),
         Block("modern-dense-1d-normed", "dense, 1 D, normalised before GELU", "normed"),
+        Block("modern-dense-4d-normed", "dense, 4 D, normalised before GELU", "normed"),
         Block("modern-swiglu", "dense, SwiGLU, as many weights as 1 D", "dense"),
         Block("modern-moe", "learned mixture, 8 experts of 2 D, K 2", "mixture"),
         Block("modern-base", "published v4", "published"),
