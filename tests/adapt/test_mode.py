@@ -220,6 +220,7 @@ def test_numbers_that_are_none_never_reach_the_keys(where: str) -> None:
         ({"schedule": "linear"}, "schedule"),
         ({"mask": "some"}, "mask"),
         ({"rules": ("cache", "memory")}, "choose one"),
+        ({"rules": ("cache", "bigram")}, "choose one"),
         ({"rules": ("centring",)}, "centre"),
         ({"speed": 2}, "speed"),
     ],
@@ -229,11 +230,12 @@ def test_impossible_settings_are_named(settings: dict[str, Any], named: str) -> 
         adapting(decoder_of(), **settings)
 
 
-def test_a_model_without_keys_may_only_use_the_cache() -> None:
+@pytest.mark.parametrize("rule", ["cache", "bigram"])
+def test_a_model_without_keys_may_only_use_the_caches(rule: str) -> None:
     dense = decoder_of({"feed_forward": "dense"})
     with pytest.raises(ConfigError, match="no keys"):
         adapting(dense, rules=("attraction",))
-    with adapting(dense, rules=("cache",), every=40) as adaptation:
+    with adapting(dense, rules=(rule,), every=40) as adaptation:
         assert total(reading.score for reading in adaptation.read(stream_of())).num_tokens == 24 * 16
 
 

@@ -16,7 +16,7 @@ from somelab.adapt.reading.reward import Expectation
 from somelab.adapt.reading.rules import bound, order_for, reversion, reverted, trust_region
 from somelab.adapt.reading.schedules import LEAST_CHUNKS, Pace
 from somelab.adapt.reading.score import Score, windows
-from somelab.adapt.reading.word_memory import RECENT, MemorySlots, WordMemory
+from somelab.adapt.reading.word_memory import MOST_COUNTS, RECENT, MemorySlots, WordMemory, bigram_slots
 from somelab.adapt.settings import AdaptationSettings, gravity_of, paced
 from somelab.config import override
 from somelab.core.gravity import ORDER
@@ -212,6 +212,26 @@ def test_the_memory_of_an_expert_knows_its_own_words() -> None:
     own, others, unused = memory._shares(torch.tensor([[4, 4, 4]]), queried)[0].tolist()
     back = 0.95 * 0.5 + 0.005
     assert [own, others, unused] == pytest.approx([(500 + 200 * back) / 700, 200 * back / 700, back])
+
+
+def test_a_bigram_memory_counts_what_followed_each_word() -> None:
+    """Word 3 was followed by 4 six times and by 5 twice. Five pseudo-counts follow the shares of all."""
+    memory = WordMemory(10, torch.device("cpu"), num_slots=10, backoff=5.0)
+    words_BT, targets_BT = torch.tensor([[3] * 8 + [6] * 8]), torch.tensor([[4] * 6 + [5] * 2 + [7] * 8])
+    counted_BT, nats_BT = torch.ones(1, 16, dtype=torch.bool), torch.full((1, 16), 3.0)
+    memory.see_(counted_BT, nats_BT, nats_BT, targets_BT, MemorySlots.of_words(words_BT, 10))
+    memory.move_()
+    asked = MemorySlots.of_words(torch.tensor([[3, 6, 8]]), 10)
+    found = memory._shares(torch.tensor([[4, 4, 4]]), asked)[0].tolist()
+    back = 0.95 * 6 / 16 + 0.005
+    assert found == pytest.approx([(6 + 5 * back) / 13, 5 * back / 13, back])
+
+
+def test_a_bigram_memory_of_a_large_vocabulary_shares_counts() -> None:
+    assert bigram_slots(2048) == 2048
+    assert bigram_slots(50_000) == MOST_COUNTS // 50_000 < 50_000
+    slots = MemorySlots.of_words(torch.tensor([[49_999]]), bigram_slots(50_000))
+    assert int(slots.slots_BTK) == 49_999 % bigram_slots(50_000)
 
 
 def test_the_weight_of_a_token_knows_nothing_of_later_ones() -> None:

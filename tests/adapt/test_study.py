@@ -97,6 +97,7 @@ def test_a_study_of_one_run() -> None:
     assert found["cache"]["new"]["val_loss"] < found["frozen"]["new"]["val_loss"], (
         "half of the words at a time: easy to remember"
     )
+    assert found["bigram"]["new"]["val_loss"] < found["frozen"]["new"]["val_loss"]
 
 
 def test_fine_tuning_at_several_rates() -> None:

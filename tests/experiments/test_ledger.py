@@ -15,10 +15,14 @@ from somelab.experiments.ledger.listing import claim_records, updated
 from somelab.experiments.ledger.page import command, page
 from somelab.experiments.ledger.records import Records, read, write
 from somelab.experiments.ledger.store import LENGTHS, SCALES, Ledger, stored_data, stored_seeds, stored_shift
+from somelab.experiments.probes import shift_probe
 from somelab.experiments.runner.job import JobOutcome, write_outcome
 from somelab.experiments.streams.claims import CLAIMS as STREAM_CLAIMS
 from somelab.experiments.tuning.tuner import SEED
 from tests.experiments.builders import plain, tuned, write_run
+
+STUDY: dict[str, dict[str, float]] = {method: {} for method in shift_probe.METHODS}
+"""As much of a domain-shift probe as a ledger looks at."""
 
 SEEDS = (0, 1, 2)
 
@@ -48,7 +52,7 @@ def fill(ledger: Ledger, losses: dict[str, list[float]]) -> Ledger:
             write_run(job.folder, job.config, {"val_loss": loss})
             for probe in job.probes:
                 (job.folder / "probes").mkdir(exist_ok=True)
-                (job.folder / "probes" / f"{probe}.json").write_text("{}")
+                (job.folder / "probes" / f"{probe}.json").write_text(json.dumps({"study": STUDY}))
             write_outcome(job, JobOutcome(arm, seed, "finished", "", 80.0, 60.0))
     return again(ledger, ledger.records)
 
@@ -214,7 +218,7 @@ def fill_shift(ledger: Ledger, figures: dict[str, dict[str, float]], digest: str
             told = {
                 name: value + 0.001 * seed * (name != "shift_loss_frozen") for name, value in found.items()
             }
-            kept = {"text": {"source": "builtin", "digest": digest}, **told}
+            kept = {"text": {"source": "builtin", "digest": digest}, "study": STUDY, **told}
             (ledger.jobs[arm, seed].folder / "probes" / "domain-shift.json").write_text(json.dumps(kept))
     return again(ledger, ledger.records)
 
@@ -437,7 +441,7 @@ def test_a_figure_defined_after_a_run_was_recorded_is_measured_by_training_it_ag
     ledger = fill(ledger_of(tmp_path / "one", "moving-keys-beat-fixed"), losses)
     known = updated(ledger.records, [ledger])
     assert not any("late_entropy_growth_bits" in run.figures for run in known.runs.values())
-    claims = [*ledger.claims, *claims_named(["entropy-grows-gini-stays"])]
+    claims = [*ledger.claims, *claims_named(("entropy-grows-gini-stays",))]
     later = Ledger(tmp_path / "two", claims, "micro", (0, 1, 2), "/far/stories.txt", None, "short", known)
     assert {key for key in later.jobs if key not in later.finished} == {("base", seed) for seed in (0, 1, 2)}
     assert {result.claim.id: result.verdict for result in later.results()} == {

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from somelab.disk.checked_json import sealed, unsealed
 from somelab.errors import ConfigError
 from somelab.experiments.probes import shift_probe
 from somelab.experiments.probes.probes import read_probes, read_shift_digest
@@ -58,6 +59,14 @@ def test_a_finished_run_gets_the_missing_probe_and_is_not_trained_again(
     assert (plain.folder / "metrics.jsonl").read_bytes() == journal
     assert (plain.folder / "checkpoints" / "last").resolve() == checkpoint
 
+    path = plain.folder / "probes" / "domain-shift.json"
+    complete = json.loads(path.read_text())
+    older = {**unsealed(complete), "study": {name: complete["study"][name] for name in ("frozen", "cache")}}
+    path.write_text(json.dumps(sealed(older)))
+    assert state_of(probed) == "trained", "it was measured before a method was added"
+    assert run_job(probed, 1).status == "finished"
+    assert json.loads(path.read_text()) == complete
+
     run = RunFolder(plain.folder)
     kept = json.loads((plain.folder / "probes" / "domain-shift.json").read_text())
     assert kept["text"] == {"source": str(other), "digest": shift_probe.text_digest(str(other))}
@@ -71,6 +80,7 @@ def test_a_finished_run_gets_the_missing_probe_and_is_not_trained_again(
         "noise",
         "memory",
         "cache",
+        "bigram",
         "router",
         "all",
         *(f"all_at_{rate}" for rate in shift_probe.RATES),
@@ -92,7 +102,7 @@ def test_a_finished_run_gets_the_missing_probe_and_is_not_trained_again(
 def test_a_dense_run_has_what_needs_no_keys(text: Path, tmp_path: Path, other: Path) -> None:
     job = trained(text, tmp_path, other, model__feed_forward="dense", model__d_dense=32)
     figures = shift_probe.domain_shift(RunFolder(job.folder), str(other), READING)
-    ways = ("cache", "all", *(f"all_at_{rate}" for rate in shift_probe.RATES))
+    ways = ("cache", "bigram", "all", *(f"all_at_{rate}" for rate in shift_probe.RATES))
     wanted = {f"shift_{what}_{way}" for way in ways for what in ("loss", "gain", "forgetting")}
     assert set(figures) == {
         *wanted,

@@ -13,9 +13,13 @@ from somelab.errors import ConfigError, nearest
 
 GRAVITY_RULES = tuple(rule.name for rule in ORDER if rule.switch)
 """Rules of the core, each switchable here whether or not the run was trained with it."""
-OTHER_RULES = ("temperature", "gain", "memory", "cache")
+BASELINES = ("cache", "bigram")
+"""Word memories that need no routing: one for all tokens, or one for each preceding word. Not part of
+SoME."""
+MEMORIES = ("memory", *BASELINES)
+OTHER_RULES = ("temperature", "gain", *MEMORIES)
 """What else can move without gradients: gate temperatures, a gain per expert, a word memory for each expert,
-and, as a baseline outside SoME, one word memory for all."""
+and the baselines."""
 RULES = (*GRAVITY_RULES, *OTHER_RULES)
 SCHEDULES = ("constant", "sqrt", "burst")
 MASKS = ("all", "surprising", "none")
@@ -47,10 +51,9 @@ class AdaptationSettings:
         for rule in self.rules or ():
             if rule not in RULES:
                 raise ConfigError("rules", rule, "is not a rule of adaptation", nearest(rule, RULES))
-        if {"memory", "cache"} <= set(self.rules or ()):
-            raise ConfigError(
-                "rules", "memory,cache", "are one memory by expert and one for all", "choose one of them"
-            )
+        memories = [rule for rule in MEMORIES if rule in (self.rules or ())]
+        if len(memories) > 1:
+            raise ConfigError("rules", ",".join(memories), "are several word memories", "choose one of them")
         for name, known in (("schedule", SCHEDULES), ("mask", MASKS)):
             if getattr(self, name) not in known:
                 raise ConfigError(

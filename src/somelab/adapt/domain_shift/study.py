@@ -21,11 +21,11 @@ from somelab.model import Decoder
 from somelab.runs.trained import TrainedModel
 from somelab.training.evaluate import validation
 
-METHODS = ("frozen", "active", "noise", "load_bias", "memory", "cache", "router", "all")
-"""frozen; active: the given rules; noise: keys rotated as far in random directions; load_bias, memory, cache:
-that rule alone; router: one gradient step per interval on the router; all: the same on everything that
-training trains. `all@2e-3`: at that learning rate."""
-DENSE_METHODS = ("frozen", "cache", "all")
+METHODS = ("frozen", "active", "noise", "load_bias", "memory", "cache", "bigram", "router", "all")
+"""frozen; active: the given rules; noise: keys rotated as far in random directions; load_bias, memory, cache
+and bigram: that rule alone; router: one gradient step per interval on the router; all: the same on everything
+that training trains. `all@2e-3`: at that learning rate."""
+DENSE_METHODS = ("frozen", "cache", "bigram", "all")
 """The methods for a model without SoME layers."""
 
 

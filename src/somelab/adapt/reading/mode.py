@@ -21,8 +21,9 @@ from somelab.adapt.reading.reward import Expectation
 from somelab.adapt.reading.rules import is_finite, order_for, reverted
 from somelab.adapt.reading.schedules import Pace
 from somelab.adapt.reading.score import Score, total
-from somelab.adapt.reading.word_memory import MemorySlots, WordMemory
+from somelab.adapt.reading.word_memory import BIGRAM_BACKOFF, MemorySlots, WordMemory, bigram_slots
 from somelab.adapt.settings import (
+    BASELINES,
     GRAVITY_RULES,
     KEPT,
     AdaptationSettings,
@@ -170,14 +171,14 @@ class Adaptation:
         self.dtype = resolve(model.config.train.precision, self.device)
         for layer in model.some_layers():
             flat_store(layer)
-        needs_layers = [rule for rule in self.rules if rule != "cache"]
+        needs_layers = [rule for rule in self.rules if rule not in BASELINES]
         if needs_layers and not model.some_layers():
             feed_forward = model.config.model.feed_forward
             raise ConfigError(
                 "rules",
                 needs_layers[0],
                 f"a model with {feed_forward} layers has no keys",
-                "give cache, or none",
+                "give cache, bigram, or none",
             )
         if "centring" in self.rules and not model.config.router.centre_queries:
             raise ConfigError(
@@ -209,10 +210,7 @@ class Adaptation:
         rewarded = any(rule in self.rules for rule in ("temperature", "gain"))
         vocab_size = model.config.model.vocab_size
         self._expectation = Expectation(vocab_size, self.device) if rewarded else None
-        num_slots = model.config.experts.num_experts if "memory" in self.rules else 0
-        self.memory = (
-            WordMemory(vocab_size, self.device, num_slots) if {"cache", "memory"} & set(self.rules) else None
-        )
+        self.memory = self._word_memory(vocab_size)
         self._carried, self._since, self._capturing = 0, Score(), False
         return self
 
@@ -340,7 +338,7 @@ class Adaptation:
     def _score(self, batch: Batch, *, capturing: bool) -> tuple[Tensor, Tensor]:
         """Nats of every token, without and with the word memory. Nothing moves here."""
         self._capturing = (
-            capturing and any(rule != "cache" for rule in self.rules)
+            capturing and any(rule not in BASELINES for rule in self.rules)
         ) or "memory" in self.rules
         try:
             if capturing and "credit" in self.rules:
@@ -352,17 +350,27 @@ class Adaptation:
         if self.memory is None:
             return nats_BT, nats_BT
         return nats_BT, self.memory.mixed(
-            nats_BT, batch.targets_BT, batch.counted_BT, self._memory_slots(nats_BT.shape)
+            nats_BT, batch.targets_BT, batch.counted_BT, self._memory_slots(batch)
         )
 
-    def _memory_slots(self, shape: torch.Size) -> MemorySlots | None:
-        """The memories used by the tokens of the last pass: those of the experts of the first layer, whose
-        routing depends most on the words."""
+    def _word_memory(self, vocab_size: int) -> WordMemory | None:
+        if "bigram" in self.rules:
+            return WordMemory(vocab_size, self.device, bigram_slots(vocab_size), BIGRAM_BACKOFF)
+        if "memory" in self.rules:
+            return WordMemory(vocab_size, self.device, self.model.config.experts.num_experts)
+        return WordMemory(vocab_size, self.device) if "cache" in self.rules else None
+
+    def _memory_slots(self, batch: Batch) -> MemorySlots | None:
+        """The memories used by the tokens of the last pass: those of their words, or of the experts of the
+        first layer, whose routing depends most on the words."""
+        assert self.memory is not None
+        if "bigram" in self.rules:
+            return MemorySlots.of_words(batch.tokens_BT, len(self.memory.count_SV))
         if "memory" not in self.rules:
             return None
         routing = self.places[0].routing
         assert routing is not None
-        return MemorySlots.of_routing(routing.indices_TK, routing.gates_TK, shape)
+        return MemorySlots.of_routing(routing.indices_TK, routing.gates_TK, batch.tokens_BT.shape)
 
     def _note_(self, batch: Batch, nats_BT: Tensor, mixed_BT: Tensor) -> None:
         """Record a scored pass. Nothing moves before the interval is full."""
@@ -376,9 +384,7 @@ class Adaptation:
                 if advantage_N is not None:
                     place.reward_(advantage_N, selected_BT)
             if self.memory is not None:
-                self.memory.see_(
-                    selected_BT, nats_BT, mixed_BT, batch.targets_BT, self._memory_slots(nats_BT.shape)
-                )
+                self.memory.see_(selected_BT, nats_BT, mixed_BT, batch.targets_BT, self._memory_slots(batch))
         self._forget_routings_()
 
     def _forget_routings_(self) -> None:

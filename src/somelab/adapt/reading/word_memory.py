@@ -1,9 +1,10 @@
 """A word memory: recent word frequencies, mixed into the model's prediction. Closed form, no gradient.
 
-`cache` keeps one count per word. It is not part of SoME, but the baseline for cheap adaptation. `memory`
-keeps one per expert and word: a token uses the memories of the experts selected in the first layer, weighted
-by their gates. Shape letters: B sequences, T tokens, N selected tokens, K experts per token, S memories, V
-vocabulary."""
+`cache` keeps one count per word, `bigram` one per pair of a word and the next: baselines for cheap
+adaptation, not part of SoME. `memory` keeps one per expert and word: a token uses the memories of the experts
+selected in the first layer, weighted by their gates.
+
+Shape letters: B sequences, T tokens, N selected tokens, K experts per token, S memories, V vocabulary."""
 
 from __future__ import annotations
 
@@ -20,6 +21,8 @@ MEMORY = 0.9
 RECENT = 32  # tokens of the same sequence whose losses decide the weight of the memory
 LARGEST_ODDS = 6.0
 BACKOFF = 200.0  # pseudo-counts of the overall frequencies in an expert's memory
+BIGRAM_BACKOFF = 5.0  # the same in the memory of a word: the best of 2, 5, 20 and 100 on the built-in text
+MOST_COUNTS = 1 << 26  # of a bigram memory: with a larger vocabulary, some words share their counts
 UNIFORM = 0.05  # share of a uniform distribution, so that unseen words have a non-zero probability
 
 
@@ -35,16 +38,31 @@ class MemorySlots(NamedTuple):
         shares_TK = gates_TK / gates_TK.sum(dim=1, keepdim=True)
         return cls(indices_TK.view(*shape, -1), shares_TK.view(*shape, -1))
 
+    @classmethod
+    def of_words(cls, words_BT: Tensor, num_slots: int) -> MemorySlots:
+        """One memory per token: that of its word, which is the word before the predicted one."""
+        slots_BTK = (words_BT % num_slots)[..., None]
+        return cls(slots_BTK, torch.ones_like(slots_BTK, dtype=torch.float64))
+
+
+def bigram_slots(vocab_size: int) -> int:
+    """How many memories a bigram memory has: one per word, as far as `MOST_COUNTS` allows."""
+    return max(1, min(vocab_size, MOST_COUNTS // vocab_size))
+
 
 class WordMemory:
-    """p'(w) = (1 - l) p(w) + l c(w), c the share of w among the words read lately, by all tokens or by those
-    of the same experts.
+    """p'(w) = (1 - l) p(w) + l c(w), c the share of w among the words read lately: all of them, or those that
+    followed tokens of the same experts or the same word.
 
     The weight l of a token is the Bayesian one: the odds of memory against model over the last tokens of its
     own sequence, from prior odds that follow the stream (the mean responsibility of the memory, one step of
     expectation maximisation an update)."""
 
-    def __init__(self, vocab_size: int, device: torch.device, num_slots: int = 0) -> None:
+    def __init__(
+        self, vocab_size: int, device: torch.device, num_slots: int = 0, backoff: float = BACKOFF
+    ) -> None:
+        """`num_slots`: memories beside that of all tokens; `backoff`: pseudo-counts of that one in each."""
+        self.backoff = backoff
         self.count_V = torch.zeros(vocab_size, dtype=torch.float64, device=device)
         self.count_SV = torch.zeros(num_slots, vocab_size, dtype=torch.float64, device=device)
         self.weight = FIRST_WEIGHT
@@ -72,9 +90,8 @@ class WordMemory:
             return share_BT
         seen_BTK = self.count_SV[slots.slots_BTK, targets_BT[..., None]]
         total_BTK = self.count_SV.sum(dim=1)[slots.slots_BTK]
-        return ((seen_BTK + BACKOFF * share_BT[..., None]) / (total_BTK + BACKOFF) * slots.shares_BTK).sum(
-            dim=2
-        )
+        own_BTK = (seen_BTK + self.backoff * share_BT[..., None]) / (total_BTK + self.backoff)
+        return (own_BTK * slots.shares_BTK).sum(dim=2)
 
     def _weights(self, nats_BT: Tensor, share_BT: Tensor, counted_BT: Tensor) -> Tensor:
         """The weight of each token, from tokens before it only."""

@@ -141,6 +141,14 @@ CLAIMS = (
         lengths=BOTH_LENGTHS,
     ),
     Claim(
+        "memory-by-routing-beats-bigram-cache",
+        "That memory gains more than a cache of pairs of words, which needs no routing either",
+        SOURCE,
+        (lower_on_new_text("base", "memory", "bigram"),),
+        f"{MEMORY} The bigram cache counts which words followed the present word. {SIZE}",
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
         "memory-beats-dense-with-cache",
         "With it, the loss on the new text is lower than that of a dense model of the same trained size "
         "with a plain cache",

@@ -7,6 +7,7 @@ from __future__ import annotations
 from somelab.experiments.claims.adaptation import (
     BEST,
     DIRECTION,
+    MEMORY,
     SHARE_OF_FORGETTING,
     SIZE,
     lower_on_new_text,
@@ -140,6 +141,22 @@ CLAIMS = (
             ),
         ),
         f"{READING} {BEST} It also gains more. {SIZE}",
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
+        "credit-memory-beats-plain-cache",
+        "A word memory selected by such keys gains more than a plain cache of words, which needs no routing",
+        SOURCE,
+        (lower_on_new_text("credit-x4", "memory", "cache"),),
+        f"{MEMORY} {SIZE}",
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
+        "credit-memory-beats-bigram-cache",
+        "It also gains more than a cache of pairs of words, which needs no routing either",
+        SOURCE,
+        (lower_on_new_text("credit-x4", "memory", "bigram"),),
+        f"{MEMORY} The bigram cache counts which words followed the present word. {SIZE}",
         lengths=BOTH_LENGTHS,
     ),
 )

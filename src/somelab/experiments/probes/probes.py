@@ -25,8 +25,8 @@ STEPS_TIMED = 25
 
 
 def missing_probes(run: RunFolder, names: Sequence[str]) -> list[str]:
-    """The probes among these that a run does not have yet."""
-    return [name for name in names if not _path_exists(run, name)]
+    """The probes among these that a run does not have yet, or not with every method."""
+    return [name for name in names if not _is_there(run, name)]
 
 
 def probe_(
@@ -53,14 +53,17 @@ def read_probes(run: RunFolder) -> dict[str, float]:
 
 def read_shift_digest(run: RunFolder) -> str | None:
     """The digest of the other text that a run has read, or None."""
-    if missing_probes(run, [shift_probe.NAME]):
+    if not (run.path / FOLDER / f"{shift_probe.NAME}.json").exists():
         return None
     kept = run.read_json(f"{FOLDER}/{shift_probe.NAME}.json")
     return kept.get("text", {}).get("digest")
 
 
-def _path_exists(run: RunFolder, name: str) -> bool:
-    return (run.path / FOLDER / f"{name}.json").exists()
+def _is_there(run: RunFolder, name: str) -> bool:
+    file = f"{FOLDER}/{name}.json"
+    if not (run.path / file).exists():
+        return False
+    return name != shift_probe.NAME or shift_probe.is_complete(run.read_json(file))
 
 
 def gravity_cost(run: RunFolder) -> dict[str, float]:

@@ -23,6 +23,7 @@ COLOURS = {
     "load_bias": "#0891b2",
     "memory": "#dc2626",
     "cache": "#2563eb",
+    "bigram": "#0d9488",
     "router": "#16a34a",
     "all": "#111827",
 }
@@ -32,6 +33,7 @@ NAMES = {
     "load_bias": "load bias",
     "memory": "memory by expert",
     "cache": "plain word cache",
+    "bigram": "bigram cache",
     "router": "router, by gradient",
     "all": "fine-tuning",
 }
