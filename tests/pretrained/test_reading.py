@@ -92,6 +92,24 @@ def test_a_memory_of_states_recalls_the_words_that_followed() -> None:
     assert routed.looked_at < 0.6
 
 
+def test_bigrams_recall_what_followed_a_word() -> None:
+    """Words come in pairs, 0 1 or 2 3: after a chunk, the second of a pair is certain."""
+    pair_BP = torch.randint(0, 2, (2, 128), generator=torch.Generator().manual_seed(0))
+    targets_BS = torch.stack([2 * pair_BP, 2 * pair_BP + 1], dim=2).flatten(1)
+    seen = FrozenPass(torch.full((2, 256), 2.0), torch.randn(2, 256, 4), targets_BS)
+    recalled = memories.recall(seen, VOCABULARY, (), buckets=None, backoffs=(2.0,))
+    found_BS = recalled.by_backoff[2.0].view(2, 256)
+    cache_BS = recalled.cache_N.view(2, 256)
+    assert torch.equal(found_BS[:, 0], cache_BS[:, 0]), "the first word of a row has no predecessor here"
+    assert torch.equal(found_BS[0, : memories.CHUNK], cache_BS[0, : memories.CHUNK]), "nothing is stored yet"
+    seconds = found_BS[1, 1::2]
+    assert float(seconds.min()) > 0.9
+    before = int((targets_BS[0, : memories.CHUNK : 2] == 0).sum())
+    place = memories.CHUNK + 1 + 2 * int((pair_BP[0, memories.CHUNK // 2 :] == 0).nonzero()[0])
+    expected = (before + 2 * float(cache_BS[0, place])) / (before + 2)
+    assert float(found_BS[0, place]) == pytest.approx(expected)
+
+
 def test_a_memory_holds_nothing_of_the_chunk_that_it_scores() -> None:
     seen = repeated(1)
     recalled = memories.recall(seen, VOCABULARY, (20.0,), buckets=None)
@@ -115,13 +133,15 @@ def test_a_mixture_by_hand() -> None:
 
 
 def test_a_study_reports_every_way_and_changes_nothing(carved: Any, rows: Tensor) -> None:
-    ways = ["cache", "nearest", "memory", "credit", "growth", "dynamic", "lora"]
+    ways = ["cache", "bigram", "nearest", "memory", "credit", "growth", "dynamic", "lora"]
     record = adapt(carved, rows[:2], rows[2:], rows[2:, :100], ways, lambda line: None)
     assert list(record["ways"]) == ways
     assert record["rollback"]["exact"]
     for way, one in record["ways"].items():
         assert one["gain"]["mean"] == pytest.approx(record["frozen"]["loss"] - one["loss"], abs=1e-6), way
-    assert all(record["ways"][way]["forgotten"] == 0 for way in ways[:3])
+    assert all(record["ways"][way]["forgotten"] == 0 for way in ways[:4])
+    assert list(record["ways"]["cache"]["settings"]) == ["share"]
+    assert list(record["ways"]["bigram"]["settings"]) == ["share", "backoff"]
 
 
 def test_a_rate_is_searched_until_the_best_has_a_worse_one_on_either_side() -> None:

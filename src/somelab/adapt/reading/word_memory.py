@@ -22,7 +22,7 @@ RECENT = 32  # tokens of the same sequence whose losses decide the weight of the
 LARGEST_ODDS = 6.0
 BACKOFF = 200.0  # pseudo-counts of the overall frequencies in an expert's memory
 BIGRAM_BACKOFF = 5.0  # the same in the memory of a word: the best of 2, 5, 20 and 100 on the built-in text
-MOST_COUNTS = 1 << 26  # of a bigram memory: with a larger vocabulary, some words share their counts
+MOST_COUNTS = 1 << 25  # of a bigram memory, half a gigabyte: in a larger vocabulary words share counts
 UNIFORM = 0.05  # share of a uniform distribution, so that unseen words have a non-zero probability
 
 

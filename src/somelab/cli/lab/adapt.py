@@ -37,9 +37,9 @@ class Arguments:
     rules: Annotated[str | None, tyro.conf.arg(metavar="RULE,...", help_behavior_hint="")] = None
     """What moves: attraction, credit, peer_pull, repulsion, decay, respawn, load_bias, centring (keys and
     routing), temperature, gain, memory (word memory per expert); not part of SoME: cache (one word memory),
-    bigram (one per preceding word). Without it: the rules of the run. Pretrained models: cache, nearest (a
-    memory of hidden states), memory (the same, selected by keys), credit (keys of a carved model), growth (a
-    new expert), dynamic (dynamic evaluation), lora."""
+    bigram (one per preceding word). Without it: the rules of the run. Pretrained models: cache, bigram,
+    nearest (a memory of hidden states), memory (the same, selected by keys), credit (keys of a carved model),
+    growth (a new expert), dynamic (dynamic evaluation), lora."""
     rate: Annotated[float, tyro.conf.arg(metavar="X")] = 1.0
     """Factor on the rates of the rules; 1: as in training, per token."""
     schedule: Annotated[str, tyro.conf.arg(metavar="NAME")] = "constant"

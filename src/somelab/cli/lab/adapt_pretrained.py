@@ -11,7 +11,7 @@ from somelab.errors import ConfigError, SomelabError, nearest
 if TYPE_CHECKING:
     from somelab.cli.lab.adapt import Arguments
 
-WAYS = ("cache", "nearest", "memory", "credit", "growth", "dynamic", "lora")
+WAYS = ("cache", "bigram", "nearest", "memory", "credit", "growth", "dynamic", "lora")
 TOKENS, TUNING_TOKENS, HOME_TOKENS = 4096, 2048, 2048
 OLD_TOKENS = 32768  # of text like the home text, which are counted for a key; no model reads them
 

@@ -1,8 +1,9 @@
-"""Memories that are mixed into the prediction of a frozen model: a plain cache of recent words, and a memory
-of hidden states that is addressed by keys.
+"""Memories that are mixed into the prediction of a frozen model: caches of recent words and of pairs of
+words, and a memory of hidden states that is addressed by keys.
 
     p'(w) = (1 - l) p(w) + l m(w)
     cache:   m(w) = share of w among the words read so far
+    bigram:  m(w) = (n(v, w) + b c(w)) / (n(v) + b), v the word before, n counts, c the cache
     memory:  m(w) = sum of softmax(c cos(h, h_i)) over stored states h_i that were followed by w
 
 A token is compared only with the states in the buckets of the keys nearest to it: memory selected by
@@ -12,7 +13,8 @@ model width."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field, fields
 
 import torch
 from torch import Tensor
@@ -36,6 +38,12 @@ class Weights:
     """c: how much more a closer state counts. 0: the plain cache."""
     threshold: float = -1.0
     """The memory counts only for tokens with a stored state at least this close."""
+    backoff: float | None = None
+    """b: pseudo-counts of the cache among the words that followed a word. None: no bigrams."""
+
+    def chosen(self) -> dict[str, float]:
+        """What a search has chosen: all that differs from the default."""
+        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) != one.default}
 
 
 class Buckets:
@@ -77,6 +85,8 @@ class Recall:
     """Probability of the true word in the memory."""
     looked_at: float
     """Mean share of the stored states that a token was compared with."""
+    by_backoff: dict[float, Tensor] = field(default_factory=dict[float, Tensor])
+    """Probability of the true word among those that followed the word before it."""
 
 
 def recall(
@@ -86,6 +96,7 @@ def recall(
     *,
     buckets: Buckets | None,
     num_buckets: int = 2,
+    backoffs: tuple[float, ...] = (),
 ) -> Recall:
     """Read the rows in chunks: look up first, then store. Without buckets every state is looked at."""
     counts_V = torch.zeros(vocab_size, dtype=torch.float64)
@@ -130,13 +141,35 @@ def recall(
                 homes.append(winner_C)
                 buckets.attract_(query_CD, winner_C)
     by_sharpness = {one: torch.cat(parts) for one, parts in found.items()}
-    return Recall(torch.cat(cache), torch.cat(nearest), by_sharpness, looked / max(total, 1.0))
+    cache_N = torch.cat(cache)
+    by_backoff = _recalled_bigrams(seen, cache_N, backoffs) if backoffs else {}
+    return Recall(cache_N, torch.cat(nearest), by_sharpness, looked / max(total, 1.0), by_backoff)
+
+
+def _recalled_bigrams(seen: FrozenPass, cache_N: Tensor, backoffs: tuple[float, ...]) -> dict[float, Tensor]:
+    """The same for pairs of words: counted in the same chunks, looked up before they are stored."""
+    pairs, firsts = Counter[tuple[int, int]](), Counter[int]()
+    followed: list[float] = []
+    total: list[float] = []
+    for before_S, word_S in zip(seen.previous_BS, seen.targets_BS, strict=True):
+        for before_C, word_C in zip(before_S.split(CHUNK), word_S.split(CHUNK), strict=True):
+            here = list(zip(before_C.tolist(), word_C.tolist(), strict=True))
+            followed += [pairs[pair] for pair in here]
+            total += [firsts[before] for before, _ in here]
+            known = [pair for pair in here if pair[0] >= 0]
+            pairs.update(known)
+            firsts.update(before for before, _ in known)
+    followed_N = torch.tensor(followed, dtype=torch.float64)
+    total_N = torch.tensor(total, dtype=torch.float64)
+    return {one: (followed_N + one * cache_N) / (total_N + one) for one in backoffs}
 
 
 def mixed(nats_N: Tensor, recalled: Recall, weights: Weights) -> Tensor:
     """The loss of each token with a memory in the mixture, [N]."""
     model_N = (-nats_N.double()).exp()
-    if weights.sharpness == 0:
+    if weights.backoff is not None:
+        memory_N, share_N = recalled.by_backoff[weights.backoff], torch.full_like(model_N, weights.share)
+    elif weights.sharpness == 0:
         memory_N, share_N = recalled.cache_N, torch.full_like(model_N, weights.share)
     else:
         memory_N = recalled.by_sharpness[weights.sharpness]
@@ -147,18 +180,17 @@ def mixed(nats_N: Tensor, recalled: Recall, weights: Weights) -> Tensor:
 SHARES = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.18, 0.25)
 SHARPNESSES = (5.0, 10.0, 20.0, 40.0)
 THRESHOLDS = (-1.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8)
+BACKOFFS = (0.5, 2.0, 5.0, 20.0, 100.0)
 
 
-def tuned(nats_N: Tensor, recalled: Recall, *, cache: bool) -> Weights:
-    """The weights with the lowest loss on this text, which is not the text they are used on."""
-    candidates = (
-        [Weights(share) for share in SHARES]
-        if cache
-        else [
-            Weights(share, sharpness, threshold)
-            for share in SHARES
-            for sharpness in recalled.by_sharpness
-            for threshold in THRESHOLDS
-        ]
-    )
+def tuned(nats_N: Tensor, recalled: Recall) -> Weights:
+    """The weights with the lowest loss on this text, which is not the text they are used on: of bigrams or
+    stored states where they were recalled, else of the cache."""
+    candidates = [Weights(share, backoff=backoff) for share in SHARES for backoff in recalled.by_backoff] + [
+        Weights(share, sharpness, threshold)
+        for share in SHARES
+        for sharpness in recalled.by_sharpness
+        for threshold in THRESHOLDS
+    ]
+    candidates = candidates or [Weights(share) for share in SHARES]
     return min(candidates, key=lambda one: float(mixed(nats_N, recalled, one).mean()))

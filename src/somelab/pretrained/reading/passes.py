@@ -22,6 +22,11 @@ class FrozenPass:
     hidden_BSD: Tensor
     targets_BS: Tensor
 
+    @property
+    def previous_BS(self) -> Tensor:
+        """The token before each target; -1 for the first of a row, whose predecessor is not kept."""
+        return F.pad(self.targets_BS[:, :-1], (1, 0), value=-1)
+
     def rows(self, first: int, last: int) -> FrozenPass:
         return FrozenPass(self.nats_BS[first:last], self.hidden_BSD[first:last], self.targets_BS[first:last])
 

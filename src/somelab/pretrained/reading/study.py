@@ -27,7 +27,7 @@ LEARNERS: dict[str, type[Learner]] = {
     "growth": Growth,
     "credit": Credit,
 }
-MEMORIES = ("cache", "nearest", "memory")
+MEMORIES = ("cache", "bigram", "nearest", "memory")
 NUM_KEYS = 16
 Progress = Callable[[str], None]
 
@@ -95,23 +95,25 @@ def less(base: list[float], values: list[float]) -> dict[str, float]:
 def read_with_memory(
     way: str, tuning: FrozenPass, test: FrozenPass, vocab_size: int, seed: int
 ) -> dict[str, Any]:
-    """cache: recent words. nearest: all stored states. memory: those that routing selects."""
+    """cache: recent words. bigram: recent pairs of words. nearest: all stored states. memory: those that
+    routing selects."""
 
     def remember(seen: FrozenPass) -> memories.Recall:
         buckets = None
         if way == "memory":
             buckets = memories.Buckets(tuning.hidden_BSD.flatten(0, 1), NUM_KEYS, seed)
-        sharpnesses = () if way == "cache" else memories.SHARPNESSES
-        return memories.recall(seen, vocab_size, sharpnesses, buckets=buckets)
+        sharpnesses = memories.SHARPNESSES if way in ("nearest", "memory") else ()
+        backoffs = memories.BACKOFFS if way == "bigram" else ()
+        return memories.recall(seen, vocab_size, sharpnesses, buckets=buckets, backoffs=backoffs)
 
-    weights = memories.tuned(tuning.nats_BS.flatten(), remember(tuning), cache=way == "cache")
+    weights = memories.tuned(tuning.nats_BS.flatten(), remember(tuning))
     start = time.process_time()
     recalled = remember(test)
     nats_N = memories.mixed(test.nats_BS.flatten(), recalled, weights)
     return {
         "per_segment": nats_N.view_as(test.nats_BS).mean(dim=1).tolist(),
         "seconds": time.process_time() - start,
-        "settings": vars(weights),
+        "settings": weights.chosen(),
         "looked_at": recalled.looked_at,
     }
 
