@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any, cast
 
+import pytest
+
 from somelab.analysis.intervals import Interval
+from somelab.experiments.ledger import frontier
 from somelab.experiments.ledger.frontier import Block, Point
 from somelab.experiments.ledger.frontier_page import on_frontier, page
 
@@ -45,3 +49,29 @@ def test_the_page_names_them() -> None:
     assert "- **trained weights**: none (3.500), slow (3.390), small (3.400), large (3.200)" in text
     assert "| large | 3.2000 | 3.1900 to 3.2100 |" in text
     assert "![Loss against" in text
+
+
+class Clock:
+    """A stepper whose first step in a row is slow, as with cold caches."""
+
+    def __init__(self, log: list[str], name: str, seconds: float) -> None:
+        self.log, self.name, self.seconds = log, name, seconds
+
+    def cpu_seconds(self, *, gravity: bool) -> float:
+        assert gravity
+        cold = not self.log or self.log[-1] != self.name
+        self.log.append(self.name)
+        return self.seconds + cold
+
+
+def test_a_round_times_every_arm_with_warm_caches_in_an_order_of_its_own() -> None:
+    log: list[str] = []
+    steppers: Any = {name: Clock(log, name, 0.1 * place) for place, name in enumerate("abcdef", 1)}
+    orders: set[str] = set()
+    for number in range(4):
+        log.clear()
+        found = frontier._seconds_of_round(steppers, Random(number))
+        assert found == {name: pytest.approx(0.1 * place) for place, name in enumerate("abcdef", 1)}
+        assert len(log) == 6 * frontier.STEPS
+        orders.add("".join(log[:: frontier.STEPS]))
+    assert len(orders) > 1

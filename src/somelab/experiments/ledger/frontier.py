@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from random import Random
 from statistics import median
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from somelab.analysis.intervals import Interval, interval
 from somelab.config import Config
@@ -17,9 +18,14 @@ from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.claims.shell import LedgerScale
 from somelab.experiments.ledger.store import Ledger
 
+if TYPE_CHECKING:
+    from somelab.experiments.runner.stepping import Stepper
+
 Family = Literal["none", "dense", "mixture", "published", "some", "frozen", "normed"]
 ShellName = Literal["published", "modern"]
 ROUNDS, WARM_UP = 12, 2
+STEPS = 4
+"""Of an arm in a row, of which the fastest counts: the first finds the caches full of another arm's data."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +145,9 @@ def measure_times(
     say: Callable[[str], None] | None = None,
     names: Sequence[str] | None = None,
 ) -> dict[str, float]:
-    """CPU time of a training step of each arm, relative to its decoder without a feed-forward block. One
-    thread; the arms are interleaved, so that other load affects all; medians are compared."""
+    """CPU time of a training step of each arm, relative to its decoder without a feed-forward block: the
+    median over rounds of the ratio within a round, so that slow changes of the machine's speed cancel. Every
+    round visits all arms in a random order."""
     from somelab.experiments.runner.stepping import Stepper
     from somelab.native import load
 
@@ -153,14 +160,17 @@ def measure_times(
     for blocks in SHELLS.values():
         wanted = [block.arm for block in blocks if names is None or block.arm in names]
         steppers = {arm: Stepper(config(arm)) for arm in wanted}
-        seconds: dict[str, list[float]] = {arm: [] for arm in wanted}
-        for number in range(WARM_UP + ROUNDS):
-            for arm, stepper in steppers.items():
-                taken = stepper.cpu_seconds(gravity=True)
-                if number >= WARM_UP:
-                    seconds[arm].append(taken)
-        base = median(seconds[blocks[0].arm])
-        ratios.update({arm: round(median(taken) / base, 3) for arm, taken in seconds.items()})
+        rounds = [_seconds_of_round(steppers, Random(number)) for number in range(WARM_UP + ROUNDS)]
+        base = blocks[0].arm
+        ratios.update(
+            {arm: round(median(taken[arm] / taken[base] for taken in rounds[WARM_UP:]), 3) for arm in wanted}
+        )
         if say is not None:
             say(", ".join(f"{arm} {ratios[arm]:.2f}" for arm in wanted))
     return ratios
+
+
+def _seconds_of_round(steppers: Mapping[str, Stepper], order: Random) -> dict[str, float]:
+    """The fastest of a few steps of each arm."""
+    names = order.sample(list(steppers), len(steppers))
+    return {name: min(steppers[name].cpu_seconds(gravity=True) for _ in range(STEPS)) for name in names}
