@@ -262,6 +262,7 @@ def test_markup_in_a_story_is_shown_as_text(visit: Opener, tmp_path: Path) -> No
     assert "owned" not in page.title().replace(HOSTILE[0], "")
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_keys(visit: Opener, tmp_path: Path) -> None:
     """They are drawn, picked and moved. How fast is measured by hand (docs/guides/glass-box.md): no timed
     tests."""

@@ -60,6 +60,7 @@ def agree(name: str, then: str, now: str) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_the_pictures_are_those_that_the_code_draws(redrawn: Path) -> None:
     assert {path.name for path in redrawn.glob("*.svg")} == {path.name for path in PICTURES.glob("*.svg")}
     for path in sorted(PICTURES.glob("*.svg")):

@@ -27,8 +27,14 @@ def test_every_example_is_run_and_listed() -> None:
     assert set(re.findall(r"\]\((\w+\.py)\)", page)) == set(SAYS)
 
 
+LONG = {"grow.py", "train.py"}
+"""Half a minute each; what they call has tests of its own."""
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", SAYS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in SAYS]
+)
 def test_an_example_runs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
