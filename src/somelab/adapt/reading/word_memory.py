@@ -65,6 +65,7 @@ class WordMemory:
         self.backoff = backoff
         self.count_V = torch.zeros(vocab_size, dtype=torch.float64, device=device)
         self.count_SV = torch.zeros(num_slots, vocab_size, dtype=torch.float64, device=device)
+        self._total_S = self.count_SV.sum(dim=1)
         self.weight = FIRST_WEIGHT
         self._forget_new_()
 
@@ -89,7 +90,7 @@ class WordMemory:
         if slots is None:
             return share_BT
         seen_BTK = self.count_SV[slots.slots_BTK, targets_BT[..., None]]
-        total_BTK = self.count_SV.sum(dim=1)[slots.slots_BTK]
+        total_BTK = self._total_S[slots.slots_BTK]
         own_BTK = (seen_BTK + self.backoff * share_BT[..., None]) / (total_BTK + self.backoff)
         return (own_BTK * slots.shares_BTK).sum(dim=2)
 
@@ -137,6 +138,7 @@ class WordMemory:
             fading = 0.5 ** (self._num / HALF_LIFE)
             self.count_V = self.count_V * fading + self._new_V
             self.count_SV = self.count_SV * fading + self._new_SV
+            self._total_S = self.count_SV.sum(dim=1)  # once an update: a table of bigrams is large
         self._forget_new_()
 
     def revert_(self, share: float) -> None:

@@ -99,9 +99,10 @@ class Ledger:
         """Whether the other text differs from the training text."""
         self.arms = list(dict.fromkeys([*(arm for claim in self.claims for arm in claim.arms), *arms]))
         self.needed: dict[str, set[str]] = {arm: set() for arm in self.arms}
-        """What the claims read of each arm, by the name of the figure."""
+        """What the claims read of each arm and can be measured here, by the name of the figure."""
         for arm, figure in (term[:2] for claim in self.claims for test in claim.tests for term in test.terms):
-            self.needed[arm].add(figure)
+            if self.is_shift or not figure.startswith("shift_"):
+                self.needed[arm].add(figure)
         tuning = store / "tuning" / scale
         self.rates = Rates(tuning, self.arms, scale, length, self._config, self.records)
         self.sizes: dict[str, Size] = {}
@@ -120,7 +121,11 @@ class Ledger:
         self.recorded = {
             key: record for key, job in self.jobs.items() if (record := self._record(job)) is not None
         }
-        lacking = {key for key, record in self.recorded.items() if self._lacks_figures(key[0], record)}
+        # A figure that was defined after a run is missing from its record: the run is trained again, and
+        # until that is done the record decides what it can.
+        lacking = {
+            key for key, record in self.recorded.items() if self.needed[key[0]] - record.figures.keys()
+        }
         self.states: dict[tuple[str, int], State] = {
             key: "finished" if key in self.recorded and key not in lacking else state_of(job)
             for key, job in self.jobs.items()
@@ -161,12 +166,6 @@ class Ledger:
             return None
         lacks_shift = SHIFT_PROBE in job.probes and record.shift != text_name(self.shift)
         return None if lacks_shift else record
-
-    def _lacks_figures(self, arm: str, record: RunRecord) -> bool:
-        """Whether the claims read a figure that was defined after the run: it is then trained again, and
-        until that is done the record decides what it can."""
-        needed = {name for name in self.needed[arm] if self.is_shift or not name.startswith("shift_")}
-        return bool(needed - record.figures.keys())
 
     def seconds(self, key: tuple[str, int]) -> float:
         """CPU seconds of a job: measured if it is finished, else estimated."""

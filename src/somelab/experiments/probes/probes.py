@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from somelab.disk import atomic
@@ -39,7 +40,7 @@ def probe_(
         (run.path / FOLDER).mkdir(exist_ok=True)
         run.check_folder(run.path / FOLDER)
         content = sealed(PROBES[name](run, shift, reading))
-        atomic.write_text(run.path / FOLDER / f"{name}.json", json.dumps(content, indent=1) + "\n")
+        atomic.write_text(_path(run, name), json.dumps(content, indent=1) + "\n")
 
 
 def read_probes(run: RunFolder) -> dict[str, float]:
@@ -53,17 +54,24 @@ def read_probes(run: RunFolder) -> dict[str, float]:
 
 def read_shift_digest(run: RunFolder) -> str | None:
     """The digest of the other text that a run has read, or None."""
-    if not (run.path / FOLDER / f"{shift_probe.NAME}.json").exists():
-        return None
-    kept = run.read_json(f"{FOLDER}/{shift_probe.NAME}.json")
-    return kept.get("text", {}).get("digest")
+    kept = _kept(run, shift_probe.NAME)
+    return None if kept is None else kept.get("text", {}).get("digest")
 
 
 def _is_there(run: RunFolder, name: str) -> bool:
-    file = f"{FOLDER}/{name}.json"
-    if not (run.path / file).exists():
-        return False
-    return name != shift_probe.NAME or shift_probe.is_complete(run.read_json(file))
+    if name != shift_probe.NAME:
+        return _path(run, name).exists()
+    kept = _kept(run, name)
+    return kept is not None and shift_probe.is_complete(kept)
+
+
+def _kept(run: RunFolder, name: str) -> dict[str, Any] | None:
+    """A probe as the run folder has it, or None."""
+    return run.read_json(f"{FOLDER}/{name}.json") if _path(run, name).exists() else None
+
+
+def _path(run: RunFolder, name: str) -> Path:
+    return run.path / FOLDER / f"{name}.json"
 
 
 def gravity_cost(run: RunFolder) -> dict[str, float]:
