@@ -119,6 +119,13 @@ def test_signs_that_are_hashed_once_per_call_are_those_that_are_hashed_where_the
         assert torch.equal(got, wanted)
 
 
+def test_masks_that_are_made_for_each_token_are_those_of_the_table(compiled: NativeKernels) -> None:
+    """As many experts as the cache holds, and more, each used several times."""
+    for num_experts in (16, 600):
+        load = load_of(num_tokens=1300, d_model=128, num_experts=num_experts, top_k=2, modulated=True)
+        assert_equal(load, compiled.hadamard)
+
+
 @both_families
 def test_bf16_is_read_and_rounded_and_computed_in_fp32(compiled: NativeKernels, *, modulated: bool) -> None:
     load = load_of(num_tokens=33, d_model=100, modulated=modulated)

@@ -96,6 +96,18 @@ def test_of_equal_scores_the_first_is_taken_and_no_place_is_taken_twice(
     assert sorted(places_TK[0].tolist()) == [0, 1, 2, 3]
 
 
+def test_short_and_long_rows_agree_on_zeros_infinities_and_what_is_no_number(
+    native_kernels: NativeKernels,
+) -> None:
+    """Rows up to 256 scores are compared as integers, longer ones as floats."""
+    scores_S = torch.tensor([-2.0, -0.0, torch.nan, 0.0, -torch.inf, 1e-45, -1e-45, torch.inf, 3.0])
+    padded_S = torch.cat([scores_S, torch.full((300,), -torch.inf)])
+    short = best_of_rows(scores_S[None], None, 6)
+    long = best_of_rows(padded_S[None], None, 6)
+    assert short[1].tolist() == long[1].tolist() == [[7, 8, 5, 1, 3, 6]]
+    assert torch.equal(short[0], long[0])
+
+
 @pytest.mark.parametrize("width", [1, 8, 37, 64])
 def test_sums_of_rows_by_expert(native_kernels: NativeKernels, threads: None, width: int) -> None:
     rows_TD, weight_TK = randn(500, width), randn(500, 3, seed=1)

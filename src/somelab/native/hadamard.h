@@ -167,7 +167,7 @@ inline void project_back(float *z, const uint64_t *b, int64_t first, int64_t wid
 class Room {
   public:
     Room(const Pool &pool, int64_t rows) {
-        width = (std::max(pool.width(), LANES) + LINE - 1) / LINE * LINE;
+        width = row_width(pool);
         if (size < rows * width) memory.reset(new float[rows * width + LINE]), size = rows * width;
         if (num_words < 2 * pool.words()) words.reset(new uint64_t[2 * pool.words()]), num_words = 2 * pool.words();
     }
@@ -176,6 +176,7 @@ class Room {
         return reinterpret_cast<float *>(address) + number * width;
     }
     uint64_t *signs() const { return words.get(); }
+    static int64_t row_width(const Pool &pool) { return (std::max(pool.width(), LANES) + LINE - 1) / LINE * LINE; }
     int64_t width;
 
   private:
@@ -196,7 +197,8 @@ template <class T> inline void unpack(const T *from, int64_t count, float *to, i
 // A row of outputs as the units see it: unit p at p mod d_model.
 template <class T> inline void unfold(const T *from, const Pool &pool, float *to, int64_t width) {
     unpack(from, pool.d_model, to, width);
-    for (int64_t unit = pool.d_model; unit < pool.width(); unit++) to[unit] = to[unit - pool.d_model];
+    float *rest = to + pool.d_model;
+    along(pool.width() - pool.d_model, [=](int64_t column, auto read, auto write) { write(read(from + column), rest + column); });
 }
 
 template <class T> inline void pack(const float *from, int64_t count, T *to) {
@@ -205,7 +207,9 @@ template <class T> inline void pack(const float *from, int64_t count, T *to) {
 
 // to = the units added up by output, p mod d_model. `units` is overwritten.
 template <class T> inline void fold(float *units, const Pool &pool, T *to) {
-    for (int64_t unit = pool.d_model; unit < pool.width(); unit++) units[unit - pool.d_model] += units[unit];
+    const float *rest = units + pool.d_model;
+    along(pool.width() - pool.d_model,
+          [=](int64_t column, auto read, auto write) { write(read(units + column) + read(rest + column), units + column); });
     pack(units, pool.d_model, to);
 }
 

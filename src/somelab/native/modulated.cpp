@@ -8,7 +8,44 @@
 
 namespace {
 
-constexpr float HALF_POWER = 0.7071067811865476f;  // gamma sqrt(2) m = gamma (1 + c) / sqrt(2), c an expert's own
+constexpr float ROOT_OF_TWO = 1.4142135623730951f;
+constexpr int64_t MOST_IN_TABLE = 1 << 16;  // floats: what the second cache holds beside other data
+constexpr int64_t TOGETHER = 4;             // vectors of units whose sums stay in registers
+
+// The masks m of experts as rows of 1 and 0, a block of units in `stride` floats. If every expert is used several times and all fit
+// in the cache, they are made once per call; else for each token.
+class Masks {
+  public:
+    Masks(const Task &task, const Signs &signs, int64_t stride)
+        : pool(task.pool), signs(signs), stride(stride), blocks(pool.d_ffn / pool.width()), size(blocks * stride) {
+        if (pool.num_experts * 4 > task.tokens * task.top_k || pool.num_experts * size > MOST_IN_TABLE) return;
+        std::unique_ptr<uint64_t[]> own(new uint64_t[2 * pool.words()]);
+        table.reset(new float[pool.num_experts * size]);
+        for (int64_t expert = 0; expert < pool.num_experts; expert++) fill(expert, own.get(), table.get() + expert * size);
+    }
+    // How many rows of `stride` floats a token needs for its experts.
+    int64_t rows(int64_t top_k) const { return table ? 0 : top_k * blocks; }
+    // of[slot] = m of each of a token's experts, in the table or in the rows from `to` on.
+    void find(const int64_t *experts, int64_t top_k, uint64_t *words, float *to, const float **of) const {
+        for (int64_t slot = 0; slot < top_k; slot++) {
+            of[slot] = table ? table.get() + experts[slot] * size : to + slot * size;
+            if (!table) fill(experts[slot], words, to + slot * size);
+        }
+    }
+    const Pool pool;
+    const Signs &signs;
+    const int64_t stride, blocks, size;
+
+  private:
+    std::unique_ptr<float[]> table;
+    void fill(int64_t expert, uint64_t *words, float *to) const {
+        const uint64_t *c = signs.of(expert, words) + pool.words();
+        const Floats half = Floats{} + 0.5f;
+        for (int64_t first = 0, block = 0; block < blocks; first += pool.width(), block++)
+            for (int64_t unit = 0; unit < pool.width(); unit += LANES)
+                store(half + flip(half, signs_at(c, first + unit)), to + block * stride + unit);
+    }
+};
 
 // One call: the signs b and c that all experts share, which are those of expert 0, and the experts of each token.
 struct Call {
@@ -19,56 +56,65 @@ struct Call {
     const uint64_t *const b, *const c;
     const int64_t width;
     const float inner, outer;
+    const Masks masks;
 
     Call(const Task &task, const int64_t *indices)
         : task(task), indices(indices), signs(task.pool, task.tokens * task.top_k, task.threads), own(new uint64_t[2 * task.pool.words()]),
           b(signs.of(0, own.get())), c(b + task.pool.words()), width(task.pool.width()), inner(task.pool.inner()),
-          outer(task.pool.outer() * HALF_POWER) {}
+          outer(task.pool.outer() * ROOT_OF_TWO), masks(task, signs, Room::row_width(task.pool)) {}
 
-    // body(first) is called for every block of units, z = H (b * q) before it.
+    // body(token, room, q, of) is called for every token: `of` are the masks of its experts. The room has `rows` of its own.
+    template <class T, class Body> void over_tokens(const T *x, int64_t rows, Body body) const {
+        ::over_tokens(x, task, rows + masks.rows(task.top_k), [&, rows](int64_t token, Room &room, const float *q) {
+            static thread_local std::unique_ptr<const float *[]> of;
+            static thread_local int64_t most = 0;
+            if (most < task.top_k) of.reset(new const float *[task.top_k]), most = task.top_k;
+            masks.find(indices + token * task.top_k, task.top_k, room.signs(), room.row(rows), of.get());
+            body(token, room, q, of.get());
+        });
+    }
+
+    // body(first, at) is called for every block of units, z = H (b * q) before it. `at`: where the block begins in a mask.
     template <class Body> void over_blocks(const float *q, float *z, Body body) const {
-        for (int64_t first = 0; first < task.pool.d_ffn; first += width) {
+        for (int64_t first = 0, at = 0; first < task.pool.d_ffn; first += width, at += masks.stride) {
             project(q, b, first, width, z);
-            body(first);
+            body(first, at);
         }
     }
 
-    // on[unit] = sum of g (1 + c) over the experts of a token, c their own, for the block of units from `first` on.
-    void add_gates(const float *gates, int64_t token, int64_t first, Room &room, float *on) const {
-        std::fill(on, on + room.width, 0.0f);
-        over_experts(token, room, [=](int64_t place, const uint64_t *own_c) {
-            Floats gate = Floats{} + gates[place];
-            for (int64_t unit = 0; unit < width; unit += LANES)
-                store(load(on + unit) + gate + flip(gate, signs_at(own_c, first + unit)), on + unit);
-        });
+    // on[unit] = sum of the gates of the experts that use it, for a block of units.
+    void add_gates(const float *gates, const float *const *of, int64_t at, float *on) const {
+        int64_t unit = 0;
+        for (; unit + TOGETHER * LANES <= width; unit += TOGETHER * LANES) add_gates_of<TOGETHER>(gates, of, at + unit, on + unit);
+        for (; unit < width; unit += LANES) add_gates_of<1>(gates, of, at + unit, on + unit);
     }
 
-    // to[place] (+)= outer <1 + c, values> for every expert of a token, `values` those of the block of units from `first` on.
-    void dots(int64_t token, int64_t first, Room &room, const float *values, float *to) const {
-        over_experts(token, room, [=](int64_t place, const uint64_t *own_c) {
+    template <int N> void add_gates_of(const float *gates, const float *const *of, int64_t at, float *on) const {
+        Floats sums[N] = {};
+        for (int64_t slot = 0; slot < task.top_k; slot++)
+#pragma GCC unroll 4
+            for (int i = 0; i < N; i++) sums[i] += gates[slot] * load(of[slot] + at + i * LANES);
+#pragma GCC unroll 4
+        for (int i = 0; i < N; i++) store(sums[i], on + i * LANES);
+    }
+
+    // to[slot] (+)= outer <m, values> for every expert of a token, `values` those of the block of units from `first` on.
+    void dots(const float *const *of, int64_t first, int64_t at, const float *values, float *to) const {
+        for (int64_t slot = 0; slot < task.top_k; slot++) {
             Floats sum = {};
-            for (int64_t unit = 0; unit < width; unit += LANES) {
-                Floats value = load(values + unit);
-                sum += value + flip(value, signs_at(own_c, first + unit));
-            }
-            to[place] = (first ? to[place] : 0.0f) + total(sum) * outer;
-        });
-    }
-
-    // body(place, signs c) is called for every expert of a token.
-    template <class Body> void over_experts(int64_t token, Room &room, Body body) const {
-        for (int64_t place = token * task.top_k; place < (token + 1) * task.top_k; place++)
-            body(place, signs.of(indices[place], room.signs()) + task.pool.words());
+            for (int64_t unit = 0; unit < width; unit += LANES) sum += load(values + unit) * load(of[slot] + at + unit);
+            to[slot] = (first ? to[slot] : 0.0f) + total(sum) * outer;
+        }
     }
 };
 
 template <class T> void forward(const T *x, const int64_t *indices, const float *gates, T *out, const Task &task) {
     const Call call(task, indices);
-    over_tokens(x, task, 4, [&, gates, out](int64_t token, Room &room, const float *q) {
+    call.over_tokens(x, 4, [&, gates, out](int64_t token, Room &room, const float *q, const float *const *of) {
         float *z = room.row(1), *on = room.row(2), *sum = room.row(3);
         std::fill(sum, sum + room.width, 0.0f);
-        call.over_blocks(q, z, [&](int64_t first) {
-            call.add_gates(gates, token, first, room, on);
+        call.over_blocks(q, z, [&](int64_t first, int64_t at) {
+            call.add_gates(gates + token * task.top_k, of, at, on);
             for (int64_t unit = 0; unit < call.width; unit += LANES) {
                 Floats hidden = flip(gelu(load(z + unit) * call.inner).value, signs_at(call.c, first + unit));
                 store(load(sum + unit) + call.outer * load(on + unit) * hidden, sum + unit);
@@ -81,13 +127,13 @@ template <class T> void forward(const T *x, const int64_t *indices, const float 
 // alignment[token, slot] = <expert(x), wanted>.
 template <class T> void align(const T *x, const int64_t *indices, const T *wanted, float *alignment, const Task &task) {
     const Call call(task, indices);
-    over_tokens(x, task, 3, [&, wanted, alignment](int64_t token, Room &room, const float *q) {
-        float *z = room.row(1), *way = room.row(2);
+    call.over_tokens(x, 4, [&, wanted, alignment](int64_t token, Room &room, const float *q, const float *const *of) {
+        float *z = room.row(1), *way = room.row(2), *values = room.row(3);
         unfold(wanted + token * task.pool.d_model, task.pool, way, room.width);
-        call.over_blocks(q, z, [&](int64_t first) {
+        call.over_blocks(q, z, [&](int64_t first, int64_t at) {
             for (int64_t unit = 0; unit < call.width; unit += LANES)
-                store(flip(load(way + unit), signs_at(call.c, first + unit)) * gelu(load(z + unit) * call.inner).value, z + unit);
-            call.dots(token, first, room, z, alignment);
+                store(flip(load(way + unit), signs_at(call.c, first + unit)) * gelu(load(z + unit) * call.inner).value, values + unit);
+            call.dots(of, first, at, values, alignment + token * task.top_k);
         });
     });
 }
@@ -96,19 +142,19 @@ template <class T> void align(const T *x, const int64_t *indices, const T *wante
 template <class T>
 void backward(const T *x, const int64_t *indices, const float *gates, const T *grad, T *grad_x, float *grad_gates, const Task &task) {
     const Call call(task, indices);
-    over_tokens(x, task, 6, [&, gates, grad, grad_x, grad_gates](int64_t token, Room &room, const float *q) {
+    call.over_tokens(x, 6, [&, gates, grad, grad_x, grad_gates](int64_t token, Room &room, const float *q, const float *const *of) {
         float *z = room.row(1), *way = room.row(2), *sum = room.row(3), *on = room.row(4), *values = room.row(5);
         unfold(grad + token * task.pool.d_model, task.pool, way, room.width);
         std::fill(sum, sum + room.width, 0.0f);
-        call.over_blocks(q, z, [&](int64_t first) {
-            call.add_gates(gates, token, first, room, on);
+        call.over_blocks(q, z, [&](int64_t first, int64_t at) {
+            call.add_gates(gates + token * task.top_k, of, at, on);
             for (int64_t unit = 0; unit < call.width; unit += LANES) {
-                Gelu at = gelu(load(z + unit) * call.inner);
+                Gelu hidden = gelu(load(z + unit) * call.inner);
                 Floats here = flip(load(way + unit), signs_at(call.c, first + unit));
-                store(here * at.value, values + unit);
-                store(here * load(on + unit) * at.slope, z + unit);
+                store(here * hidden.value, values + unit);
+                store(here * load(on + unit) * hidden.slope, z + unit);
             }
-            call.dots(token, first, room, values, grad_gates);
+            call.dots(of, first, at, values, grad_gates + token * task.top_k);
             project_back(z, call.b, first, call.width, call.outer * call.inner, sum);
         });
         pack(sum, task.pool.d_model, grad_x + token * task.pool.d_model);

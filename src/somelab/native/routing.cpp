@@ -58,12 +58,13 @@ void scale_rows_back(const float *y, const float *scales, const float *grad, flo
     });
 }
 
-// The best so far, in descending order; of equal values the first. NaNs are never better than anything.
+// The best so far, in descending order; of equal values the first. NaNs count as minus infinity.
 struct Best {
     float *values;
     int64_t *places, most, count = 0;
     float least() const { return count < most ? -INFINITY : values[most - 1]; }
     void take(float value, int64_t place) {
+        value = value == value ? value : -INFINITY;
         int64_t at = count < most ? count++ : most - 1;
         for (; at > 0 && values[at - 1] < value; at--) values[at] = values[at - 1], places[at] = places[at - 1];
         values[at] = value, places[at] = place;
@@ -77,30 +78,67 @@ inline bool any(Ints lanes) {
     return found != 0;
 }
 
+// Takes the top_k largest of scores + bias in a long row.
+void best_of_long_row(const float *score, const float *bias, Best best, int64_t width) {
+    constexpr int64_t STRIDE = 4 * LANES;
+    int64_t column = 0;
+    for (; column < best.most; column++) best.take(score[column] + bias[column], column);
+    float least = best.least();
+    auto one_by_one = [&](int64_t end) {
+        for (; column < end; column++)
+            if (float value = score[column] + bias[column]; value > least) best.take(value, column), least = best.least();
+    };
+    while (column + STRIDE <= width) {
+        Floats most = load(score + column) + load(bias + column);
+        for (int64_t next = LANES; next < STRIDE; next += LANES) {
+            Floats value = load(score + column + next) + load(bias + column + next);
+            most = value > most ? value : most;
+        }
+        if (any(most > least)) one_by_one(column + STRIDE);
+        else column += STRIDE;
+    }
+    one_by_one(width);
+}
+
+// The same for a short row, without branches that depend on scores: top_k rounds, each the maximum of a whole row. A candidate is one
+// integer, its value in the upper half so that integers compare as floats do, the complement of its place in the lower: of equal values
+// the first is the largest. NaNs come last, in their order.
+constexpr int64_t SHORT_ROW = 256, WORDS = LANES / 2;
+typedef int64_t Words __attribute__((vector_size(8 * WORDS)));
+
+void best_of_short_row(const float *score, const float *bias, float *values, int64_t *places, int64_t width, int64_t top_k) {
+    Words candidates[SHORT_ROW / WORDS];
+    const int64_t count = (width + WORDS - 1) / WORDS;
+    auto *candidate = reinterpret_cast<int64_t *>(candidates);
+    for (int64_t column = 0; column < width; column++) {
+        float value = score[column] + bias[column] + 0.0f;  // the sum makes a negative zero a positive one
+        int32_t bits;
+        std::memcpy(&bits, &value, sizeof bits);
+        bits = bits < 0 ? bits ^ 0x7fffffff : bits;
+        bits = value != value ? INT32_MIN : bits;
+        candidate[column] = ((int64_t)bits << 32) | (uint32_t)~(uint32_t)column;
+    }
+    for (int64_t column = width; column < count * WORDS; column++) candidate[column] = INT64_MIN;
+    for (int64_t rank = 0; rank < top_k; rank++) {
+        Words most = candidates[0];
+        for (int64_t i = 1; i < count; i++) most = candidates[i] > most ? candidates[i] : most;
+        int64_t best = most[0];
+        for (int64_t word = 1; word < WORDS; word++) best = most[word] > best ? most[word] : best;
+        int64_t place = (int64_t)(uint32_t)~(uint32_t)best;
+        places[rank] = place, values[rank] = score[place] + bias[place];
+        // A whole vector: one value written alone would have to reach memory before the next round could read its vector.
+        Words &taken = candidates[place / WORDS];
+        taken = taken == best ? Words{} + INT64_MIN : taken;
+    }
+}
+
 // values and places of the top_k largest of scores + bias, in every row.
 void best_of_rows(const float *scores, const float *bias, float *values, int64_t *places, int64_t rows, int64_t width, int64_t top_k,
                   int threads) {
-    constexpr int64_t STRIDE = 4 * LANES;
     over_rows(rows, width, threads, nullptr, [=](int64_t row) {
         const float *score = scores + row * width;
-        Best best{values + row * top_k, places + row * top_k, top_k};
-        int64_t column = 0;
-        for (; column < top_k; column++) best.take(score[column] + bias[column], column);
-        float least = best.least();
-        auto one_by_one = [&](int64_t end) {
-            for (; column < end; column++)
-                if (float value = score[column] + bias[column]; value > least) best.take(value, column), least = best.least();
-        };
-        while (column + STRIDE <= width) {
-            Floats most = load(score + column) + load(bias + column);
-            for (int64_t next = LANES; next < STRIDE; next += LANES) {
-                Floats value = load(score + column + next) + load(bias + column + next);
-                most = value > most ? value : most;
-            }
-            if (any(most > least)) one_by_one(column + STRIDE);
-            else column += STRIDE;
-        }
-        one_by_one(width);
+        if (width <= SHORT_ROW) best_of_short_row(score, bias, values + row * top_k, places + row * top_k, width, top_k);
+        else best_of_long_row(score, bias, {values + row * top_k, places + row * top_k, top_k}, width);
     });
 }
 
