@@ -9,7 +9,9 @@ import pytest
 
 from somelab.analysis.intervals import Interval
 from somelab.experiments.claims.claim import Claim, Rule, Test, lower
-from somelab.experiments.ledger.verdict import ClaimResult, decide, headline, judge, judge_test
+from somelab.experiments.claims.shell import LedgerLength
+from somelab.experiments.ledger.listing import counted
+from somelab.experiments.ledger.verdict import ClaimResult, Verdict, decide, headline, judge, judge_test
 
 
 def effect(low: float, high: float) -> Interval:
@@ -98,6 +100,23 @@ def test_without_its_premise_a_claim_is_undecided() -> None:
     assert verdict_of(premise, right) == ("undecided", "its premise is refuted (there is a collapse)")
     holds = Test("", "m", {"b": 1.0, "a": -1.0}, "above", 0.1, premise=True)
     assert verdict_of(holds, right) == ("supported", "")
+
+
+def test_a_claim_that_needs_two_lengths_is_open_after_the_short_one_which_is_reported() -> None:
+    def over(short: Verdict, long: Verdict) -> tuple[str, str | None]:
+        claim = Claim("x", "", "", (), lengths=("short", "long"))
+        lengths: list[tuple[LedgerLength, Verdict]] = [("short", short), ("long", long)]
+        found = headline([ClaimResult(claim, "micro", one, (), length=length) for length, one in lengths])
+        return found.verdict, found.short_verdict
+
+    assert over("supported", "not run") == ("undecided", "supported")
+    assert over("refuted", "untuned") == ("undecided", "refuted")
+    assert over("undecided", "not run") == ("undecided", None)
+    assert over("supported", "refuted") == ("refuted", None)
+    assert counted(["undecided", "refuted", "undecided"], ["refuted", None, None]) == (
+        "1 refuted, 2 undecided (1 decided after 1.0 M tokens, to be run for longer)"
+    )
+    assert counted(["supported", "not run"], [None, None]) == "1 supported, 1 not run"
 
 
 def test_the_smallest_scale_that_decides_speaks() -> None:

@@ -3,7 +3,6 @@ it."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -317,6 +316,7 @@ def _print(ledger: Ledger) -> None:
 
 def _list(claims: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     from somelab.cli.terminal import console, entry, headings, is_narrow, print_json, say, table
+    from somelab.experiments.ledger.listing import SHORT, counted
 
     if as_json:
         print_json(claims)
@@ -325,17 +325,17 @@ def _list(claims: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     columns = LISTED[:3] if is_narrow() else LISTED
     shown = table(*names, *columns, numbers=("effect", "seeds"), wrapped=names)
     for one in claims:
-        cells = [one["verdict"], *_figures(one)]
+        so_far = one.get("short_verdict")
+        cells = [
+            one["verdict"] if so_far is None else f"undecided\n({so_far}\nafter {SHORT})",
+            *_figures(one),
+        ]
         if is_narrow():  # too narrow for all columns: where it was judged goes below the interval
             cells = [*cells[:2], f"{cells[2]}\n{', '.join(cell for cell in cells[4:6] if cell)}"]
         shown.add_row(*entry(one["claim"], one["sentence"]), *cells)
     console().print(shown)
-    counts = Counter(one["verdict"] for one in claims)
-    say(
-        "\n"
-        f"{len(claims)} claims: "
-        f"{', '.join(f'{number} {verdict}' for verdict, number in counts.most_common())}."
-    )
+    counts = counted([one["verdict"] for one in claims], [one.get("short_verdict") for one in claims])
+    say(f"\n{len(claims)} claims: {counts}.")
     say(
         "Effects are differences paired by seed, in the measure of the claim; docs/evidence.md has all of "
         "them."

@@ -5,16 +5,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from somelab.experiments.claims import TOPICS, Claim
 from somelab.experiments.claims.shell import num_tokens
 from somelab.experiments.ledger.records import Records
-from somelab.experiments.ledger.verdict import ClaimResult, TestResult, deciding_test, headline, judge
+from somelab.experiments.ledger.verdict import (
+    ClaimResult,
+    TestResult,
+    Verdict,
+    deciding_test,
+    headline,
+    judge,
+)
 
 if TYPE_CHECKING:
     from somelab.experiments.ledger.store import Ledger
 
+SHORT = f"{num_tokens('short') / 1e6:.1f} M"
 TOPIC_OF = {claim.id: topic for topic, claims in TOPICS.items() for claim in claims}
 
 
@@ -61,6 +69,7 @@ def claim_record(
         "source": claim.source,
         "caveat": claim.caveat,
         **_result_record(best),
+        "short_verdict": best.short_verdict,
         "date": max(dates, default=""),
         "results": [_result_record(result) for result in found if result.verdict != "not run"],
     }
@@ -91,6 +100,15 @@ def _effect(one: TestResult) -> dict[str, float | None]:
         return {"effect": None, "low": None, "high": None}
     numbers = {"effect": one.effect.mean, "low": one.effect.low, "high": one.effect.high}
     return {name: round(value, 6) if math.isfinite(value) else None for name, value in numbers.items()}
+
+
+def counted(verdicts: Sequence[str], short_verdicts: Sequence[str | None]) -> str:
+    """How many claims have each verdict, in words."""
+    waiting = sum(verdict is not None for verdict in short_verdicts)
+    open_end = f" ({waiting} decided after {SHORT} tokens, to be run for longer)"
+    rest = {"undecided": open_end if waiting else ""}
+    found = [verdict for verdict in get_args(Verdict) if verdict in verdicts]
+    return ", ".join(f"{verdicts.count(verdict)} {verdict}{rest.get(verdict, '')}" for verdict in found)
 
 
 def plan_records(ledger: Ledger) -> list[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from somelab.analysis.intervals import Interval
 from somelab.experiments.claims import TOPICS, Claim, Test
 from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.claims.shell import num_tokens
-from somelab.experiments.ledger.listing import by_claim
+from somelab.experiments.ledger.listing import SHORT, by_claim, counted
 from somelab.experiments.ledger.store import USUAL_SEEDS, Ledger
 from somelab.experiments.ledger.verdict import ClaimResult, TestResult, deciding_test, headline
 from somelab.experiments.runner.plan import text_name
@@ -80,7 +80,7 @@ def tokens_in_words(length: str) -> str:
 
 
 def _head(ledgers: Sequence[Ledger], headlines: Sequence[ClaimResult]) -> list[str]:
-    counts = {verdict: sum(result.verdict == verdict for result in headlines) for verdict in MARKS}
+    counts = counted([one.verdict for one in headlines], [one.short_verdict for one in headlines])
     lines = [
         "# Evidence: which claims hold at tuned learning rates",
         "",
@@ -89,7 +89,7 @@ def _head(ledgers: Sequence[Ledger], headlines: Sequence[ClaimResult]) -> list[s
             "works](guides/evidence.md)."
         ),
         "",
-        f"{len(headlines)} claims: {', '.join(f'{n} {verdict}' for verdict, n in counts.items() if n)}.",
+        f"{len(headlines)} claims: {counts}.",
         "",
         *_scale_lines(ledgers),
         METHOD,
@@ -104,7 +104,8 @@ def _head(ledgers: Sequence[Ledger], headlines: Sequence[ClaimResult]) -> list[s
             if result.num_seeds
             else ("", "", "")
         )
-        cells = [title, MARKS[result.verdict], *deciding_figures(result), *place]
+        so_far = "" if result.short_verdict is None else f" ({result.short_verdict} after {SHORT})"
+        cells = [title, f"{MARKS[result.verdict]}{so_far}", *deciding_figures(result), *place]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 

@@ -42,6 +42,8 @@ class ClaimResult:
     length: LedgerLength = "short"
     rates: Mapping[str, float | None] = field(default_factory=dict[str, "float | None"])
     """The learning rate of each arm; None where it is untuned."""
+    short_verdict: Verdict | None = None
+    """What the short run decided, if the long one, which the claim also needs, has no verdict yet."""
 
     @property
     def is_tuned(self) -> bool:
@@ -151,13 +153,10 @@ def over_lengths(results: Sequence[ClaimResult]) -> ClaimResult:
         return longest
     shortest = results[0]
     if longest.verdict in ("not run", "untuned"):
-        open_end = shortest.verdict in ("supported", "refuted")
-        note = (
-            f"{shortest.verdict} in the short run; the long one is {longest.verdict}"
-            if open_end
-            else shortest.note
-        )
-        return replace(shortest, verdict="undecided" if open_end else shortest.verdict, note=note)
+        if shortest.verdict not in ("supported", "refuted"):
+            return shortest
+        note = f"{shortest.verdict} in the short run; the long one is {longest.verdict}"
+        return replace(shortest, verdict="undecided", note=note, short_verdict=shortest.verdict)
     if shortest.verdict == "supported" and longest.verdict != "supported":
         fades = "the effect appears in the short run and not in the long one: speed of learning, not quality"
         return replace(longest, note="; ".join(note for note in (fades, longest.note) if note))
