@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from somelab.analysis.noise import Noise
+
 CONFIDENCE = 0.95
 
 
@@ -31,8 +33,9 @@ class Interval:
         return self.low > 0 or self.high < 0
 
 
-def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval:
-    """Mean +- t s / sqrt(n), with s the standard deviation over n - 1.
+def interval(values: Sequence[float], confidence: float = CONFIDENCE, noise: Noise | None = None) -> Interval:
+    """Mean +- t s / sqrt(n), with s the standard deviation over n - 1. `noise`: what other samples tell of
+    the variance, if they do.
 
     >>> found = interval([1.0, 2.0, 3.0])
     >>> found.mean, round(found.half_width, 4)
@@ -45,7 +48,8 @@ def interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interva
     if num == 1:
         return Interval(mean, -math.inf, math.inf, 1)
     variance = math.fsum((value - mean) ** 2 for value in values) / (num - 1)
-    half = t_quantile((1 + confidence) / 2, num - 1) * math.sqrt(variance / num)
+    known = Noise(variance, num - 1) if noise is None else noise.moderated(variance, num - 1)
+    half = t_quantile((1 + confidence) / 2, known.freedom) * math.sqrt(known.variance / num)
     return Interval(mean, mean - half, mean + half, num)
 
 
@@ -55,7 +59,7 @@ def paired(values: Sequence[float], base: Sequence[float], confidence: float = C
 
 
 @lru_cache
-def t_quantile(probability: float, freedom: int) -> float:
+def t_quantile(probability: float, freedom: float) -> float:
     """The value that Student's t with `freedom` degrees stays below with this probability.
 
     >>> round(t_quantile(0.975, 2), 3)
@@ -76,7 +80,7 @@ def t_quantile(probability: float, freedom: int) -> float:
     return high
 
 
-def t_probability(t: float, freedom: int) -> float:
+def t_probability(t: float, freedom: float) -> float:
     """P(T <= t) for Student's t: 1 - I_x(n/2, 1/2) / 2 with x = n / (n + t^2), mirrored below 0."""
     tail = incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5) / 2
     return 1 - tail if t >= 0 else tail

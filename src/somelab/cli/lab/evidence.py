@@ -326,10 +326,7 @@ def _list(claims: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     shown = table(*names, *columns, numbers=("effect", "seeds"), wrapped=names)
     for one in claims:
         so_far = one.get("short_verdict")
-        cells = [
-            one["verdict"] if so_far is None else f"undecided\n({so_far}\nafter {SHORT})",
-            *_figures(one),
-        ]
+        cells = [one["verdict"] if so_far is None else f"undecided\n{so_far}\nat {SHORT}", *_figures(one)]
         if is_narrow():  # too narrow for all columns: where it was judged goes below the interval
             cells = [*cells[:2], f"{cells[2]}\n{', '.join(cell for cell in cells[4:6] if cell)}"]
         shown.add_row(*entry(one["claim"], one["sentence"]), *cells)

@@ -50,6 +50,11 @@ class ArmSettings:
             shell(self.preset, scale, "builtin" if self.builtin else source, length), self.settings
         )
 
+    @property
+    def kind(self) -> tuple[str, bool]:
+        """Arms with the same backbone and text differ by their random seed about as much as one another."""
+        return str(self.settings.get("model.backbone", "published")), self.builtin
+
     def like(self, arm: str, checked_by: tuple[str, str]) -> ArmSettings:
         """The same at the learning rate of another arm."""
         return replace(self, tuned_as=arm, checked_by=checked_by)

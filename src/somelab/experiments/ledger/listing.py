@@ -7,17 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
+from somelab.analysis.intervals import Interval
 from somelab.experiments.claims import TOPICS, Claim
 from somelab.experiments.claims.shell import num_tokens
 from somelab.experiments.ledger.records import Records
-from somelab.experiments.ledger.verdict import (
-    ClaimResult,
-    TestResult,
-    Verdict,
-    deciding_test,
-    headline,
-    judge,
-)
+from somelab.experiments.ledger.verdict import ClaimResult, Verdict, deciding_test, headline, judge
 
 if TYPE_CHECKING:
     from somelab.experiments.ledger.store import Ledger
@@ -80,7 +74,7 @@ def _result_record(result: ClaimResult) -> dict[str, Any]:
     return {
         "verdict": result.verdict,
         "measured": deciding.test.label,
-        **_effect(deciding),
+        **_effect(deciding.effect),
         "seeds": result.num_seeds,
         "scale": result.scale,
         "length": result.length,
@@ -89,17 +83,26 @@ def _result_record(result: ClaimResult) -> dict[str, Any]:
         "rates": dict(result.rates) if result.is_tuned else {},
         "note": result.note,
         "tests": [
-            {"measured": one.test.label, "verdict": one.verdict, **_effect(one), "seeds": list(one.seeds)}
+            {
+                "measured": one.test.label,
+                "verdict": one.verdict,
+                **_effect(one.effect),
+                "alone": _bounds(one.alone),
+                "seeds": list(one.seeds),
+            }
             for one in result.tests
         ],
     }
 
 
-def _effect(one: TestResult) -> dict[str, float | None]:
-    if one.effect is None:
-        return {"effect": None, "low": None, "high": None}
-    numbers = {"effect": one.effect.mean, "low": one.effect.low, "high": one.effect.high}
-    return {name: round(value, 6) if math.isfinite(value) else None for name, value in numbers.items()}
+def _effect(effect: Interval | None) -> dict[str, float | None]:
+    low, high = _bounds(effect)
+    return {"effect": None if effect is None else round(effect.mean, 6), "low": low, "high": high}
+
+
+def _bounds(effect: Interval | None) -> list[float | None]:
+    bounds = (math.inf, math.inf) if effect is None else (effect.low, effect.high)
+    return [round(bound, 6) if math.isfinite(bound) else None for bound in bounds]
 
 
 def counted(verdicts: Sequence[str], short_verdicts: Sequence[str | None]) -> str:

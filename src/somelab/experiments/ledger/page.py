@@ -33,11 +33,12 @@ MARKS = {
     "not run": "not run",
 }
 METHOD = """\
-An effect is a difference paired by seed, with its 95 % interval (Student's t). *Supported*: the interval
-excludes zero on the claimed side, and the mean reaches the smallest effect that matters. *Refuted*: the
-interval excludes an effect of that size. *Undecided*: neither. *Untuned*: an arm has no learning rate that a
-search has found inside its grid, so there is no verdict. Of many intervals at 95 %, one in twenty misses: a
-verdict is evidence, not proof, and holds for its scale.
+An effect is a difference paired by seed, with its 95 % interval: Student's t with a [pooled
+variance](guides/evidence.md#how-wide-an-interval-is), since three seeds alone hardly tell how far runs lie
+apart. *Supported*: the interval excludes zero on the claimed side, and the mean reaches the smallest effect
+that matters. *Refuted*: the interval excludes an effect of that size. *Undecided*: neither. *Untuned*: an arm
+has no learning rate that a search has found inside its grid, so there is no verdict. Of many intervals at
+95 %, one in twenty misses: a verdict is evidence, not proof, and holds for its scale.
 
 Every arm runs at its own best learning rate. The rate is searched per arm, scale and length of training, with
 another random seed and on other stories ([how](guides/evidence.md)); [the curves](#learning-rates) are at the
@@ -147,8 +148,8 @@ def _section(found: Sequence[ClaimResult], ledgers: Sequence[Ledger]) -> list[st
     if shown:
         lines += [
             "",
-            "| test | effect | 95 % interval | seeds | scale | tokens | |",
-            "|---|---:|---|---:|---|---:|---|",
+            "| test | effect | 95 % interval | from its seeds alone | seeds | scale | tokens | |",
+            "|---|---:|---|---|---:|---|---:|---|",
         ]
         lines += [_test_line(one, result) for result in shown for one in result.tests]
     lines.append("")
@@ -191,7 +192,8 @@ def _rates(result: ClaimResult) -> str:
 def _test_line(one: TestResult, result: ClaimResult) -> str:
     place = [str(len(one.seeds)), result.scale, tokens_in_words(result.length)]
     verdict = MARKS[one.verdict] if result.verdict != "untuned" else MARKS["untuned"]
-    return f"| {' | '.join([one.test.label, *_figures(one.effect), *place, verdict])} |"
+    _, alone = _figures(one.alone)
+    return f"| {' | '.join([one.test.label, *_figures(one.effect), alone, *place, verdict])} |"
 
 
 def _rule(test: Test) -> str:

@@ -21,6 +21,7 @@ from somelab.errors import ConfigError, SomelabError
 from somelab.experiments.claims import Claim
 from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.claims.shell import NUM_STEPS, LedgerLength, LedgerScale
+from somelab.experiments.ledger.noise import Samples, SeedNoise
 from somelab.experiments.ledger.rates import Rates, searches_for
 from somelab.experiments.ledger.records import Records, RunRecord, rounded
 from somelab.experiments.ledger.verdict import ClaimResult, Figures, judge
@@ -280,7 +281,10 @@ class Ledger:
         }
         rates = {name: self.rates.rate(name) for name in self.arms}
         untuned = {name: problem for name in self.arms if (problem := self.rates.problem(name))}
-        results = [judge(claim, figures, self.scale, self.length, rates, untuned) for claim in self.claims]
+        noise = SeedNoise(self._samples())
+        results = [
+            judge(claim, figures, self.scale, self.length, rates, untuned, noise.of) for claim in self.claims
+        ]
         return [self._with_notes(result, failed) for result in results]
 
     def figures(self, arm: str) -> Figures:
@@ -297,6 +301,29 @@ class Ledger:
             )
 
         return {seed: one(seed) for seed in self.seeds if (arm, seed) in self.known}
+
+    def _samples(self) -> Samples:
+        """All arms at this scale and length, of the record and of the store, by configuration and seed."""
+        samples: Samples = {}
+        for run in self._runs_on_record():
+            samples.setdefault((run.arm, run.digest), {})[run.seed] = run.figures
+        for arm in self.arms:
+            digest = _digest(self.jobs[arm, self.seeds[0]].config)
+            samples.setdefault((arm, digest), {}).update(self.figures(arm))
+        return samples
+
+    def _runs_on_record(self) -> list[RunRecord]:
+        """Those of this scale and length, if they were trained on this ledger's text."""
+        runs = [
+            run
+            for run in self.records.runs.values()
+            if (run.scale, run.length) == (self.scale, self.length) and run.arm in ARMS
+        ]
+
+        def is_of_this_text(run: RunRecord) -> bool:
+            return _digest(override(self._config(run.arm), {SETTING: run.rate})) == run.digest
+
+        return runs if any(map(is_of_this_text, runs)) else []
 
     def _with_notes(self, result: ClaimResult, failed: dict[str, str]) -> ClaimResult:
         notes = [

@@ -3,11 +3,12 @@ run; or untuned, where an arm has no learning rate that a search has found insid
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from somelab.analysis.intervals import Interval, interval
+from somelab.analysis.noise import Noise
 from somelab.experiments.claims.claim import Claim, Test
 from somelab.experiments.claims.shell import LedgerLength
 
@@ -23,6 +24,8 @@ class TestResult:
     test: Test
     verdict: Verdict
     effect: Interval | None
+    alone: Interval | None
+    """The interval from these seeds alone, without what other arms tell of the variance between seeds."""
     seeds: tuple[int, ...]
     """Those that all of its arms have finished."""
 
@@ -71,17 +74,20 @@ def decide(test: Test, effect: Interval) -> Verdict:
     return "supported" if supported else "refuted" if refuted else "undecided"
 
 
-def judge_test(test: Test, figures: Mapping[str, Figures]) -> TestResult:
-    """The contrast over the seeds that all of the test's arms have."""
+def judge_test(
+    test: Test, figures: Mapping[str, Figures], noise_of: Callable[[Test], Noise | None] | None = None
+) -> TestResult:
+    """The contrast over the seeds that all of the test's arms have. `noise_of`: what other arms tell of its
+    variance between seeds."""
     terms = [(figures.get(arm, {}), figure, weight) for arm, figure, weight in test.terms]
     seeds = tuple(
         seed for seed in sorted(terms[0][0]) if all(figure in arm.get(seed, {}) for arm, figure, _ in terms)
     )
     if not seeds:
-        return TestResult(test, "not run", None, ())
+        return TestResult(test, "not run", None, None, ())
     values = [sum(weight * arm[seed][figure] for arm, figure, weight in terms) for seed in seeds]
-    effect = interval(values)
-    return TestResult(test, decide(test, effect), effect, seeds)
+    effect = interval(values, noise=None if noise_of is None else noise_of(test))
+    return TestResult(test, decide(test, effect), effect, interval(values), seeds)
 
 
 def judge(
@@ -91,12 +97,14 @@ def judge(
     length: LedgerLength = "short",
     rates: Mapping[str, float | None] | None = None,
     untuned: Mapping[str, str] | None = None,
+    noise_of: Callable[[Test], Noise | None] | None = None,
 ) -> ClaimResult:
     """A claim's verdict from its tests': all have to hold, and one that fails refutes it, unless it was only
     the premise.
 
-    `untuned`: why an arm has no reliable learning rate. Such an arm leaves its claims without a verdict."""
-    tests = tuple(judge_test(test, figures) for test in claim.tests)
+    `untuned`: why an arm has no reliable learning rate. Such an arm leaves its claims without a verdict.
+    `noise_of`: as for a test."""
+    tests = tuple(judge_test(test, figures, noise_of) for test in claim.tests)
     own = {arm: (rates or {}).get(arm) for arm in claim.arms}
     result = ClaimResult(claim, scale, "undecided", tests, length=length, rates=own)
     problems = [problem for arm, problem in (untuned or {}).items() if arm in claim.arms]

@@ -1,0 +1,48 @@
+"""What all arms together tell of the variance between random seeds, for a test that has three seeds of its
+own (`somelab.analysis.noise`).
+
+Arms with the same backbone and text count as samples of one kind. A contrast of different arms has the sum
+of their variances; runs of the same seed go up and down together, which makes it smaller, so the sum is on
+the safe side. A contrast of two figures of one run has a variance of its own, of which other arms tell
+nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import fsum
+
+from somelab.analysis.noise import Noise, noise_of
+from somelab.experiments.claims.arms import ARMS
+from somelab.experiments.claims.claim import Test
+
+Samples = dict[tuple[str, str], dict[int, Mapping[str, float]]]
+"""Figures by arm and configuration, then by seed."""
+
+
+class SeedNoise:
+    """Estimates the noise of each kind of arm and figure once, when it is first asked for."""
+
+    def __init__(self, samples: Samples) -> None:
+        self._samples = samples
+        self._found: dict[tuple[tuple[str, bool], str], Noise | None] = {}
+
+    def of(self, test: Test) -> Noise | None:
+        """Of a test's weighted sum; None where other arms tell nothing of it."""
+        arms, figures = [arm for arm, _, _ in test.terms], {figure for _, figure, _ in test.terms}
+        if len(figures) > 1 or len(set(arms)) < len(arms):
+            return None
+        (figure,) = figures
+        known = [self._of_kind(ARMS[arm].kind, figure) for arm in arms if arm in ARMS]
+        found = [noise for noise in known if noise is not None]
+        if len(found) < len(arms):
+            return None
+        weights = [weight for _, _, weight in test.terms]
+        variance = fsum(weight**2 * noise.variance for weight, noise in zip(weights, found, strict=True))
+        return Noise(variance, min(noise.freedom for noise in found))
+
+    def _of_kind(self, kind: tuple[str, bool], figure: str) -> Noise | None:
+        if (kind, figure) not in self._found:
+            alike = [runs.values() for (arm, _), runs in self._samples.items() if ARMS[arm].kind == kind]
+            values = [[run[figure] for run in runs if figure in run] for runs in alike]
+            self._found[kind, figure] = noise_of(values)
+        return self._found[kind, figure]
