@@ -3,11 +3,13 @@ two figures of one run, never from runs on another text."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from somelab.analysis.noise import Noise
 from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.claims.claim import Test, lower
 from somelab.experiments.ledger.noise import Samples, SeedNoise
@@ -53,9 +55,11 @@ def test_other_kinds_figures_and_two_figures_of_one_run_have_no_common_variance(
 
 
 def test_the_record_counts_for_the_text_that_it_was_made_with_alone() -> None:
-    def effects(data: str) -> int:
+    def found(data: str) -> Noise | None:
         ledger = Ledger(Path("nowhere"), [], "micro", (0, 1, 2), data, records=read())
-        return len(ledger._samples())  # pyright: ignore[reportPrivateUsage]
+        return ledger.noise().of_kind(PUBLISHED, "val_loss")
 
-    assert effects("tinystories-train.txt") > 50
-    assert effects("other-stories.txt") == 0
+    noise = found("tinystories-train.txt")
+    assert noise is not None
+    assert 0.003 < math.sqrt(noise.variance) < 0.01
+    assert found("other-stories.txt") is None

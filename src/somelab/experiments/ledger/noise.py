@@ -32,7 +32,7 @@ class SeedNoise:
         if len(figures) > 1 or len(set(arms)) < len(arms):
             return None
         (figure,) = figures
-        known = [self._of_kind(ARMS[arm].kind, figure) for arm in arms if arm in ARMS]
+        known = [self.of_kind(ARMS[arm].kind, figure) for arm in arms if arm in ARMS]
         found = [noise for noise in known if noise is not None]
         if len(found) < len(arms):
             return None
@@ -40,7 +40,8 @@ class SeedNoise:
         variance = fsum(weight**2 * noise.variance for weight, noise in zip(weights, found, strict=True))
         return Noise(variance, min(noise.freedom for noise in found))
 
-    def _of_kind(self, kind: tuple[str, bool], figure: str) -> Noise | None:
+    def of_kind(self, kind: tuple[str, bool], figure: str) -> Noise | None:
+        """Of a figure of one run; `kind` as `ArmSettings.kind` has it."""
         if (kind, figure) not in self._found:
             alike = [runs.values() for (arm, _), runs in self._samples.items() if ARMS[arm].kind == kind]
             values = [[run[figure] for run in runs if figure in run] for runs in alike]

@@ -135,9 +135,21 @@ def _scale_lines(ledgers: Sequence[Ledger]) -> list[str]:
         lines.append(
             f"- `{ledger.scale}`, {tokens_in_words(ledger.length)} tokens of packed text, {model.seq_len} a "
             f"sequence (a1 at that scale: {size}): {cost.num_finished} judged runs, tuning runs worth "
-            f"{tuning:.0f} whole ones, {hours:.1f} core-hours."
+            f"{tuning:.0f} whole ones, {hours:.1f} core-hours.{_noise_words(ledger)}"
         )
     return [*lines, ""] if lines else []
+
+
+def _noise_words(ledger: Ledger) -> str:
+    """How far validation losses lie apart by the random seed alone."""
+    noise = ledger.noise()
+    known = {backbone: noise.of_kind((backbone, False), "val_loss") for backbone in ("published", "modern")}
+    words = [
+        f"{math.sqrt(one.variance):.4f} in the {backbone} backbone (worth {one.freedom:.0f} seeds)"
+        for backbone, one in known.items()
+        if one is not None
+    ]
+    return f" Standard deviation of the loss between seeds: {', '.join(words)}." if words else ""
 
 
 def _section(found: Sequence[ClaimResult], ledgers: Sequence[Ledger]) -> list[str]:

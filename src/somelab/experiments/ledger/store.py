@@ -281,9 +281,9 @@ class Ledger:
         }
         rates = {name: self.rates.rate(name) for name in self.arms}
         untuned = {name: problem for name in self.arms if (problem := self.rates.problem(name))}
-        noise = SeedNoise(self._samples())
+        noise_of = self.noise().of
         results = [
-            judge(claim, figures, self.scale, self.length, rates, untuned, noise.of) for claim in self.claims
+            judge(claim, figures, self.scale, self.length, rates, untuned, noise_of) for claim in self.claims
         ]
         return [self._with_notes(result, failed) for result in results]
 
@@ -302,15 +302,15 @@ class Ledger:
 
         return {seed: one(seed) for seed in self.seeds if (arm, seed) in self.known}
 
-    def _samples(self) -> Samples:
-        """All arms at this scale and length, of the record and of the store, by configuration and seed."""
+    def noise(self) -> SeedNoise:
+        """The variance between seeds, from all arms at this scale and length, of the record and the store."""
         samples: Samples = {}
         for run in self._runs_on_record():
             samples.setdefault((run.arm, run.digest), {})[run.seed] = run.figures
         for arm in self.arms:
             digest = _digest(self.jobs[arm, self.seeds[0]].config)
             samples.setdefault((arm, digest), {}).update(self.figures(arm))
-        return samples
+        return SeedNoise(samples)
 
     def _runs_on_record(self) -> list[RunRecord]:
         """Those of this scale and length, if they were trained on this ledger's text."""
