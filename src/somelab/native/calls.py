@@ -11,6 +11,7 @@ from torch import Tensor
 
 NAMES = {torch.float32: "float32", torch.bfloat16: "bfloat16"}
 POINTER, SIZE, WORD, INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int
+FLOAT = ctypes.c_float
 
 
 def calls_of(

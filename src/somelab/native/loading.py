@@ -112,7 +112,14 @@ def _agrees(kernels: NativeKernels) -> bool:
         kernels.activate(x.to(dtype), torch.zeros(37), out)
         if not torch.allclose(out.float(), F.gelu(x.to(dtype).float()), rtol=5e-3, atol=1e-5):
             return False
-    agree = (_experts_agree, _hadamard_agrees, _groups_agree, _attention_agrees, _routing_agrees)
+    agree = (
+        _experts_agree,
+        _hadamard_agrees,
+        _groups_agree,
+        _attention_agrees,
+        _routing_agrees,
+        _norms_agree,
+    )
     return all(agrees(kernels) for agrees in agree)
 
 
@@ -143,6 +150,16 @@ def _routing_agrees(kernels: NativeKernels) -> bool:
     _, places_TK = kernels.routing.best_of_rows(x_TD, torch.zeros(100), 3)
     return torch.allclose(unit_TD, F.normalize(x_TD, dim=1), rtol=1e-4) and torch.equal(
         x_TD.gather(1, places_TK), x_TD.topk(3, dim=1).values
+    )
+
+
+def _norms_agree(kernels: NativeKernels) -> bool:
+    import torch
+    from torch.nn import functional as F
+
+    x_TD, gain_D = torch.linspace(-3, 3, 74).sin().view(2, 37), torch.linspace(0.5, 2, 37)
+    return torch.allclose(
+        kernels.norms.forward(x_TD, gain_D, 1e-5)[0], F.rms_norm(x_TD, (37,), gain_D, 1e-5), rtol=1e-4
     )
 
 

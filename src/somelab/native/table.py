@@ -16,6 +16,7 @@ from somelab.native.carved import NativeGroups
 from somelab.native.experts import NativeExperts
 from somelab.native.hadamard import NativeHadamard
 from somelab.native.int8 import NativeInt8
+from somelab.native.norms import NativeNorms
 from somelab.native.routing import NativeRouting
 
 _ARGUMENTS = {
@@ -41,6 +42,7 @@ class NativeKernels:
         self.attention = NativeAttention(library)
         self.int8 = NativeInt8(library)
         self.routing = NativeRouting(library)
+        self.norms = NativeNorms(library)
 
     def supports(self, device_type: str, dtype: torch.dtype) -> bool:
         return device_type == "cpu" and dtype in NAMES

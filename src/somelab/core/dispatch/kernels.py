@@ -122,6 +122,20 @@ class RoutingKernels(Protocol):
         ...
 
 
+class NormKernels(Protocol):
+    """RMS norm with a gain per column, on contiguous tensors in fp32."""
+
+    def forward(self, x_TD: Tensor, gain_D: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
+        """gain x scale, and the scale of each row, 1 / sqrt(mean(x^2) + epsilon)."""
+        ...
+
+    def backward(
+        self, x_TD: Tensor, gain_D: Tensor, scale_T: Tensor, grad_TD: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The gradients of x and of the gain."""
+        ...
+
+
 class CompiledKernels(Kernels, Protocol):
     """What a compiled library has beside them."""
 
@@ -137,6 +151,8 @@ class CompiledKernels(Kernels, Protocol):
     def int8(self) -> Int8Kernels: ...
     @property
     def routing(self) -> RoutingKernels: ...
+    @property
+    def norms(self) -> NormKernels: ...
 
     def cross_entropy_(
         self, product_NV: Tensor, bias_V: Tensor | None, targets_N: Tensor, nats_N: Tensor
