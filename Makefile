@@ -22,8 +22,9 @@ stories: setup
 		--config examples/stories.yaml --data $(DATA) --out runs/stories; fi
 	$(BIN)/somelab pack runs/stories --out src/somelab/shipped/stories --replace
 
+# Three workers on two cores: tests often wait for a process of their own.
 test: setup
-	$(BIN)/python -m pytest -m 'not slow and not hard' -n 2
+	$(BIN)/python -m pytest -m 'not slow and not hard' -n 3
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow

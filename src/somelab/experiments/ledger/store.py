@@ -313,7 +313,8 @@ class Ledger:
         return SeedNoise(samples)
 
     def _runs_on_record(self) -> list[RunRecord]:
-        """Those of this scale and length, if they were trained on this ledger's text."""
+        """Those of this scale and length, if they were trained on this ledger's text (or on the built-in one,
+        where an arm asks for it)."""
         runs = [
             run
             for run in self.records.runs.values()
@@ -323,7 +324,7 @@ class Ledger:
         def is_of_this_text(run: RunRecord) -> bool:
             return _digest(override(self._config(run.arm), {SETTING: run.rate})) == run.digest
 
-        return runs if any(map(is_of_this_text, runs)) else []
+        return runs if any(is_of_this_text(run) for run in runs if not ARMS[run.arm].builtin) else []
 
     def _with_notes(self, result: ClaimResult, failed: dict[str, str]) -> ClaimResult:
         notes = [
