@@ -246,7 +246,7 @@ def _draw(ledger: Ledger, found: Records, folder: Path) -> list[str]:
 
     from somelab.disk import atomic
     from somelab.experiments.ledger import drawings
-    from somelab.experiments.ledger.page import tokens_in_words
+    from somelab.experiments.ledger.listing import tokens_in_words
 
     if find_spec("matplotlib") is None:
         return []
@@ -316,7 +316,7 @@ def _print(ledger: Ledger) -> None:
 
 def _list(claims: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     from somelab.cli.terminal import console, entry, headings, is_narrow, print_json, say, table
-    from somelab.experiments.ledger.listing import SHORT, counted
+    from somelab.experiments.ledger.listing import counted, tokens_in_words
 
     if as_json:
         print_json(claims)
@@ -325,8 +325,10 @@ def _list(claims: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     columns = LISTED[:3] if is_narrow() else LISTED
     shown = table(*names, *columns, numbers=("effect", "seeds"), wrapped=names)
     for one in claims:
-        so_far = one.get("short_verdict")
-        cells = [one["verdict"] if so_far is None else f"undecided\n{so_far}\nat {SHORT}", *_figures(one)]
+        verdict = one["verdict"]
+        if (so_far := one.get("short_verdict")) is not None:
+            verdict += f"\n{so_far}\nat {tokens_in_words('short')}"
+        cells = [verdict, *_figures(one)]
         if is_narrow():  # too narrow for all columns: where it was judged goes below the interval
             cells = [*cells[:2], f"{cells[2]}\n{', '.join(cell for cell in cells[4:6] if cell)}"]
         shown.add_row(*entry(one["claim"], one["sentence"]), *cells)

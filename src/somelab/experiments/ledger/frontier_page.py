@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from somelab.experiments.ledger.frontier import SHELLS, Family, Point
-from somelab.experiments.ledger.page import tokens_in_words
+from somelab.experiments.ledger.listing import tokens_in_words
 from somelab.experiments.ledger.store import Ledger
 
 if TYPE_CHECKING:

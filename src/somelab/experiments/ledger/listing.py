@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from somelab.analysis.intervals import Interval
 from somelab.experiments.claims import TOPICS, Claim
-from somelab.experiments.claims.shell import num_tokens
+from somelab.experiments.claims.shell import LedgerLength, num_tokens
 from somelab.experiments.ledger.records import Records
 from somelab.experiments.ledger.verdict import ClaimResult, Verdict, deciding_test, headline, judge
 
 if TYPE_CHECKING:
     from somelab.experiments.ledger.store import Ledger
 
-SHORT = f"{num_tokens('short') / 1e6:.1f} M"
 TOPIC_OF = {claim.id: topic for topic, claims in TOPICS.items() for claim in claims}
 
 
@@ -105,10 +104,14 @@ def _bounds(effect: Interval | None) -> list[float | None]:
     return [round(bound, 6) if math.isfinite(bound) else None for bound in bounds]
 
 
+def tokens_in_words(length: LedgerLength) -> str:
+    return f"{num_tokens(length) / 1e6:.1f} M"
+
+
 def counted(verdicts: Sequence[str], short_verdicts: Sequence[str | None]) -> str:
     """How many claims have each verdict, in words."""
     waiting = sum(verdict is not None for verdict in short_verdicts)
-    open_end = f" ({waiting} decided after {SHORT} tokens, to be run for longer)"
+    open_end = f" ({waiting} decided after {tokens_in_words('short')} tokens, to be run for longer)"
     rest = {"undecided": open_end if waiting else ""}
     found = [verdict for verdict in get_args(Verdict) if verdict in verdicts]
     return ", ".join(f"{verdicts.count(verdict)} {verdict}{rest.get(verdict, '')}" for verdict in found)

@@ -2,8 +2,8 @@
 own (`somelab.analysis.noise`).
 
 Arms with the same backbone and text count as samples of one kind. A contrast of different arms has the sum
-of their variances; runs of the same seed go up and down together, which makes it smaller, so the sum is on
-the safe side. A contrast of two figures of one run has a variance of its own, of which other arms tell
+of their variances. Runs of the same seed are positively correlated, which makes it smaller, so the sum is
+conservative. A contrast of two figures of one run has a variance of its own, of which other arms tell
 nothing."""
 
 from __future__ import annotations

@@ -11,8 +11,7 @@ from textwrap import wrap
 from somelab.analysis.intervals import Interval
 from somelab.experiments.claims import TOPICS, Claim, Test
 from somelab.experiments.claims.arms import ARMS
-from somelab.experiments.claims.shell import num_tokens
-from somelab.experiments.ledger.listing import SHORT, by_claim, counted
+from somelab.experiments.ledger.listing import by_claim, counted, tokens_in_words
 from somelab.experiments.ledger.store import USUAL_SEEDS, Ledger
 from somelab.experiments.ledger.verdict import ClaimResult, TestResult, deciding_test, headline
 from somelab.experiments.runner.plan import text_name
@@ -76,10 +75,6 @@ def _wrapped(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def tokens_in_words(length: str) -> str:
-    return f"{num_tokens('long' if length == 'long' else 'short') / 1e6:.1f} M"
-
-
 def _head(ledgers: Sequence[Ledger], headlines: Sequence[ClaimResult]) -> list[str]:
     counts = counted([one.verdict for one in headlines], [one.short_verdict for one in headlines])
     lines = [
@@ -105,7 +100,8 @@ def _head(ledgers: Sequence[Ledger], headlines: Sequence[ClaimResult]) -> list[s
             if result.num_seeds
             else ("", "", "")
         )
-        so_far = "" if result.short_verdict is None else f" ({result.short_verdict} after {SHORT})"
+        short = f" ({result.short_verdict} after {tokens_in_words('short')})"
+        so_far = "" if result.short_verdict is None else short
         cells = [title, f"{MARKS[result.verdict]}{so_far}", *deciding_figures(result), *place]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
