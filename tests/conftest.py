@@ -15,6 +15,7 @@ from somelab.core.dispatch.kernels import register_
 from somelab.native.building import CannotBuild, library
 from somelab.native.loading import opened
 from somelab.native.table import NativeKernels
+from somelab.training.machine import amx
 from tests.training.builders import write_text
 
 os.environ["SOMELAB_NATIVE"] = (
@@ -50,6 +51,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Prepared data go to a folder of this session, and never to the user's."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SOMELAB_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+        amx.is_usable()  # a broken unit would end this process, and the commands that tests start
         yield
 
 

@@ -405,7 +405,8 @@ ARMS: dict[str, ArmSettings] = {
         {"router.kind": "linear", **times(2, "model.d_model"), "model.num_heads": 8}, first_rate=-2
     ),
     "falling-temperature": ArmSettings({"router.temperature_over_run": (2.0, 1.5, 1.0, 0.8)}),
-    "v7-no-respawn": ArmSettings({**FAST_DECAY, "gravity.respawn": False}, preset="v7"),
-    "v7-slow-decay": ArmSettings(preset="v7"),  # five times v6's published delta, as the arm `v6`
-    "v6-fast-decay": ArmSettings(times(25, "gravity.delta"), preset="v6"),
+    "v7-no-respawn": ArmSettings({**FAST_DECAY, "gravity.respawn": False}, preset="v7").like("v7", RULES),
+    # five times v6's published delta, as the arm `v6`
+    "v7-slow-decay": ArmSettings(preset="v7").like("v7", RULES),
+    "v6-fast-decay": ArmSettings(times(25, "gravity.delta"), preset="v6").like("v6", RULES),
 }
