@@ -10,13 +10,14 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)|^\[[^\]]+\]: (\S+\.md(?:#\S+)?) \"", re.MULTILINE)
 
 
 def targets(page: Path) -> list[tuple[Path, str]]:
     """What a page links to: the file, and the heading within it. A link inside the page leads to the page."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    relative = [link.partition("#") for link in LINK.findall(text) if not re.match(r"[a-z]+:", link)]
+    links = [inline or defined for inline, defined in LINK.findall(text)]
+    relative = [link.partition("#") for link in links if not re.match(r"[a-z]+:", link)]
     return [((page.parent / path).resolve() if path else page, anchor) for path, _, anchor in relative]
 
 

@@ -1,50 +1,105 @@
-"""The findings in the README are those of the record: its table has the effects and intervals of the claims
-that it is about, to the last digit shown."""
+"""Figures that documents quote from the ledger are those of the record, to the last digit shown: if this
+fails after new runs, `python docs/quoted.py` writes them, and the prose around them has to be read again."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from somelab.experiments.ledger.records import read
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-CLAIMS = {
-    "the same block without routing": "modulated-routing-pays",
-    "the same, keys that never move": "modulated-credit-pays",
-    "dense, features normalised before GELU": "modulated-beats-normed-dense",
-    "dense": "modulated-beats-equal-dense",
-    "dense, SwiGLU": "modulated-beats-swiglu",
-    "dense, 4 D": "modulated-beats-usual-dense",
-    "dense, 4 D, features normalised before GELU": "modulated-beats-usual-normed-dense",
-    "learned mixture of 8 experts, K 2": "modulated-beats-learned-mixture",
-    "dense, for the same time (1.25 x the tokens)": "modulated-beats-equal-dense-in-equal-time",
-    "dense, normalised, for the same time (1.2 x)": "modulated-beats-normed-dense-in-equal-time",
-}
+ROOT = Path(__file__).parents[2]
+spec = importlib.util.spec_from_file_location("quoted", ROOT / "docs" / "quoted.py")
+assert spec is not None
+assert spec.loader is not None
+quoted = importlib.util.module_from_spec(spec)
+sys.modules["quoted"] = quoted  # named tuples look their module up
+spec.loader.exec_module(quoted)
+
+QUOTING = [path for path in quoted.documents() if quoted.DEFINITION.search(path.read_text(encoding="utf-8"))]
+MOVED = '[a]: evidence.md#credit-pays "{kind} after {millions} M tokens"\n'
 
 
-def effect(claim: str, length: str) -> str:
-    """As the README writes it; empty where the claim was not run at that length."""
+def figures_of(claim: str, length: str) -> list[dict[str, float]]:
     record = next(one for one in read().claims if one["claim"] == claim)
-    found = [one for one in record["results"] if one["length"] == length and one["scale"] == "micro"]
-    return "".join(f"{one['effect']:.3f} ({one['low']:.3f} to {one['high']:.3f})" for one in found)
+    (result,) = [one for one in record["results"] if one["length"] == length and one["scale"] == "micro"]
+    return result["tests"]
 
 
-@pytest.mark.parametrize("row", CLAIMS)
-def test_a_row_of_the_table_is_that_of_the_record(row: str) -> None:
-    (line,) = re.findall(rf"^\| {re.escape(row)} \|.*$", README, flags=re.MULTILINE)
-    *_, short, long = (cell.strip() for cell in line.strip("|").split("|"))
-    assert (short, long) == (effect(CLAIMS[row], "short"), effect(CLAIMS[row], "long"))
+@pytest.mark.parametrize("path", quoted.documents(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_document_has_the_figures_of_the_record(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert quoted.updated(text, read()) == text
 
 
-def test_the_numbers_of_verdicts() -> None:
-    """Where the README says how many claims there are, it says what `evidence --list` counts."""
-    verdicts = [one["verdict"] for one in read().claims]
-    (said,) = re.findall(r"Of (\d+) claims (\d+) are supported, (\d+) refuted", README)
-    assert [int(number) for number in said] == [
-        len(verdicts),
-        verdicts.count("supported"),
-        verdicts.count("refuted"),
+@pytest.mark.parametrize("path", QUOTING, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_quoted_figure_is_defined_and_every_definition_is_used(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    defined = {found["label"] for found in quoted.DEFINITION.finditer(text)}
+    used = {found["label"] for found in quoted.FIGURE.finditer(text)}
+    assert used == defined
+    for found in quoted.DEFINITION.finditer(text):
+        place, _, anchor = found[0].split()[1].partition("#")
+        assert not anchor or f"\n### {anchor}\n" in (path.parent / place).read_text(encoding="utf-8")
+
+
+def test_the_readme_quotes_every_baseline_and_counts_the_verdicts() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert (ROOT / "README.md") in QUOTING
+    assert (
+        len(re.findall(r"^\| (?:dense|the same|learned)[^|]*\|[^|]*\| \[\d.\d{3}\]\[", text, re.MULTILINE))
+        == 10
+    )
+    assert len(quoted.COUNTS.findall(text)) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "millions", "sign"), [("difference", "1.0", 1), ("gain", "1.0", -1), ("gain", "4.1", -1)]
+)
+def test_a_wrong_figure_is_mended(kind: str, millions: str, sign: int) -> None:
+    test = figures_of("credit-pays", quoted.LENGTHS[millions])[0]
+    definition = MOVED.format(kind=kind, millions=millions)
+    low, high = sorted((sign * test["low"], sign * test["high"]))
+    expected = f"[{sign * test['effect']:.3f} ({low:.3f} to {high:.3f})][a]\n{definition}"
+    assert quoted.updated(f"[9.999 (-9.999 to 9.999)][a]\n{definition}", read()) == expected
+
+
+def test_digits_and_line_ends_stay_and_other_links_are_left_alone() -> None:
+    test = figures_of("credit-pays", "long")[0]
+    text = "[9.9\n(9.9 to\n9.9)][a] [1.5 (1.0 to 2.0)][b] [9.9999][a]\n" + MOVED.format(
+        kind="difference", millions="4.1"
+    )
+    first, others = quoted.updated(text, read()).split(" [1.5")
+    assert first == f"[{test['effect']:.1f}\n({test['low']:.1f} to\n{test['high']:.1f})][a]".replace(
+        "-0.0", "0.0"
+    )
+    assert others.startswith(f" (1.0 to 2.0)][b] [{test['effect']:.4f}][a]")
+
+
+def test_another_test_of_a_claim_and_the_loss_of_an_arm() -> None:
+    second = figures_of("modulated-more-experts-help", "short")[1]
+    losses = [
+        run.figures["val_loss"]
+        for run in read().runs.values()
+        if (run.arm, run.length) == ("modern-modulated", "short")
     ]
+    text = (
+        "[9.999][a] [9.999][b]\n"
+        '[a]: evidence.md#modulated-more-experts-help "difference after 1.0 M tokens, test 2"\n'
+        '[b]: frontier.md "val_loss of modern-modulated after 1.0 M tokens"\n'
+    )
+    expected = f"[{second['effect']:.3f}][a] [{sum(losses) / len(losses):.3f}][b]"
+    assert quoted.updated(text, read()).splitlines()[0] == expected
+
+
+def test_verdicts_are_counted() -> None:
+    verdicts = [one["verdict"] for one in read().claims]
+    said = "Of 1 claims 1 are supported,\n1 refuted, 1 open after their runs, 1 not run yet."
+    numbers = [int(number) for number in re.findall(r"\d+", quoted.updated(said, read()))]
+    assert numbers[:3] == [len(verdicts), verdicts.count("supported"), verdicts.count("refuted")]
+    assert numbers[4] == verdicts.count("not run")
+    assert numbers[0] == sum(numbers[1:])
