@@ -1,6 +1,6 @@
-"""Whether AMX, the matrix unit of some processors, can be used. A virtual machine may advertise it and hide the
-size of its tiles (CPUID leaf 0x1D). oneDNN then configures none, and the first bf16 product ends the process
-(SIGILL). So a child process tries one, once per machine."""
+"""Whether AMX, the matrix unit of some processors, can be used. A virtual machine may advertise it and hide
+the size of its tiles (CPUID leaf 0x1D). oneDNN then configures none, and the first bf16 product ends the
+process (SIGILL). So a child process tries one, once per machine."""
 
 from __future__ import annotations
 
