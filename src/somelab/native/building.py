@@ -13,6 +13,7 @@ import platform
 import re
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -173,8 +174,12 @@ def _origin(compiler: str, runtime: Path) -> dict[str, str]:
 def _compile(compiler: str, runtime: Path, workspace: Path) -> bytes:
     """The compiled library. The processes work in `workspace` and name their files relative to it."""
     objects = [f"{source.stem}.o" for source in SOURCES]
-    for source, target in zip(SOURCES, objects, strict=True):
-        _run([compiler, *FLAGS, "-fopenmp", "-c", str(source), "-o", target], workspace)
+    commands = [
+        [compiler, *FLAGS, "-fopenmp", "-c", str(source), "-o", target]
+        for source, target in zip(SOURCES, objects, strict=True)
+    ]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # one compiler per core; the first error is raised
+        list(pool.map(lambda command: _run(command, workspace), commands))
     # Without -fopenmp here, which would link the compiler's own runtime; `defs` makes a missing symbol an
     # error now.
     _run([compiler, "-shared", *objects, str(runtime), "-Wl,-z,defs", "-o", LIBRARY], workspace)

@@ -3,7 +3,7 @@ matter more than in the published one."""
 
 from __future__ import annotations
 
-from somelab.experiments.claims.claim import BOTH_LENGTHS, Claim, lower
+from somelab.experiments.claims.claim import BOTH_LENGTHS, Claim, lower, no_worse
 from somelab.experiments.claims.recipe import SOURCE
 
 EQUAL = "Equal trained weights and tokens; the frozen experts compute more."
@@ -237,6 +237,14 @@ CLAIMS = (
         SOURCE,
         (lower("modern-modulated", "modern-modulated-gradient"),),
         "Keys trained by gradient are E x D more trained weights per layer.",
+    ),
+    Claim(
+        "modulated-credit-from-backward-is-as-good",
+        "In the modern backbone with experts that share their units, credit from each layer's own gradient "
+        "is as good as credit from one error for all layers",
+        SOURCE,
+        (no_worse("modern-modulated-backward", "modern-modulated"),),
+        "Backward computes that gradient anyway: no outputs of experts are kept, and a step takes less time.",
     ),
     Claim(
         "modulated-more-experts-help",
