@@ -41,14 +41,18 @@ class ArmSettings:
     checked_by: tuple[str, str] | None = None
     """Two arms with a search of their own that differ in the same kind of setting, as far as any two arms
     here do: they have to find the same rate for this one to count as tuned."""
+    width: float = 1.0
+    """The model's width as a multiple of the scale's. Settings that follow from the width follow from this
+    one."""
     first_rate: int = 0
     """Where its search begins, relative to the others, on the grid of rates: two indices are a factor of
     two. A guess from arms that are alike; it costs time where it is wrong, never the result."""
 
     def config(self, scale: LedgerScale, source: str, length: LedgerLength = "short") -> Config:
-        return resolved(
-            shell(self.preset, scale, "builtin" if self.builtin else source, length), self.settings
-        )
+        common = shell(self.preset, scale, "builtin" if self.builtin else source, length)
+        if self.width != 1:
+            common = resolved(common, times(self.width, "model.d_model"))
+        return resolved(common, self.settings)
 
     @property
     def kind(self) -> tuple[str, bool]:
@@ -162,6 +166,9 @@ AS_LONG: Settings = times(1.9, "train.steps", "train.eval_every")
 MODERN_AS_LONG: Settings = times(1.25, "train.steps", "train.eval_every")
 # The same of `modern-modulated` and `modern-dense-1d-normed`: 1.19 then, 1.29 measured since.
 NORMED_AS_LONG: Settings = times(1.2, "train.steps", "train.eval_every")
+# The same at D 256, with credit from backward: 1.03 to 1.10 (lab/LOG.md).
+WIDE = 8 / 3
+WIDE_AS_LONG: Settings = times(1.1, "train.steps", "train.eval_every")
 
 
 def _embedding_std(config: Config) -> float:
@@ -390,6 +397,19 @@ ARMS: dict[str, ArmSettings] = {
     ),
     "modern-dense-1d-as-long": _dense(1, {**MODERN, **MODERN_AS_LONG}),
     "modern-dense-1d-normed-as-long": _dense(1, {**MODERN, "model.dense_norm": True, **NORMED_AS_LONG}),
+    # D 256 at micro, where routing costs a smaller share of a step
+    "modern-wide-modulated": replace(
+        _without({**MODULATED, "gravity.credit_from": "backward"}), width=WIDE, first_rate=-3
+    ),
+    "modern-wide-one-block": replace(
+        ArmSettings({**RECIPE, **HADAMARD, **MODERN, **ONE_EXPERT}), width=WIDE, first_rate=-3
+    ),
+    "modern-wide-dense-normed": replace(
+        _dense(1, {**MODERN, "model.dense_norm": True}), width=WIDE, first_rate=-4
+    ),
+    "modern-wide-dense-normed-as-long": replace(
+        _dense(1, {**MODERN, "model.dense_norm": True, **WIDE_AS_LONG}), width=WIDE, first_rate=-4
+    ),
     # where no gradient reaches the selection
     "recipe-blind": ArmSettings(BLIND, first_rate=RECIPE_RATE),
     "recipe-blind-fast-keys": ArmSettings({**BLIND, "gravity.alpha": 0.03}).like(

@@ -264,4 +264,29 @@ CLAIMS = (
         (lower("modern-modulated", "modern-modulated-half-k"),),
         "Eight of 64 experts in place of four.",
     ),
+    Claim(
+        "wide-modulated-beats-normed-dense",
+        "At a width of 256, experts that share their units beat a dense block of the same trained size whose "
+        "hidden features are normalised too",
+        SOURCE,
+        (lower("modern-wide-modulated", "modern-wide-dense-normed"),),
+        f"{EQUAL} Two layers, as at micro; credit from backward.",
+    ),
+    Claim(
+        "wide-modulated-beats-normed-dense-in-equal-time",
+        "At a width of 256, experts that share their units beat a dense block of the same trained size whose "
+        "hidden features are normalised too, and that trains for the same time",
+        SOURCE,
+        (lower("modern-wide-modulated", "modern-wide-dense-normed-as-long"),),
+        "In that time the dense block trains on 1.1 times the tokens (one processor core; other machines "
+        "differ).",
+    ),
+    Claim(
+        "wide-modulated-routing-pays",
+        "At a width of 256, selecting among experts that share their units beats using all units",
+        SOURCE,
+        (lower("modern-wide-modulated", "modern-wide-one-block"),),
+        "Without routing the block is one frozen transform of the same width between the same trained "
+        "matrices.",
+    ),
 )
