@@ -59,6 +59,18 @@ def test_recompute_changes_neither_gradients_nor_statistics(grounding: float):
     assert_bit_equal(kept[3], recomputed[3])
 
 
+def test_recompute_gives_the_same_credit_from_backward():
+    tokens, gravity = tokens_of(3, 10), {"credit": 0.1, "credit_from": "backward"}
+    credits = []
+    for recompute in (False, True):
+        model = decoder_of(gravity=gravity, router={"temperature": 0.1}, train={"recompute": recompute})
+        read(model, tokens)
+        credits.append([layer.statistics.credit_ED.clone() for layer in model.some_layers()])
+    kept, recomputed = credits
+    assert all(float(credit_ED.abs().sum()) > 0 for credit_ED in kept)
+    torch.testing.assert_close(recomputed, kept)
+
+
 def test_recompute_keeps_fewer_tensors_alive():
     """Without recompute the graph holds each block's inner states; with it, little more than its input."""
     sizes = []

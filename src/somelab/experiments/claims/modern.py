@@ -7,6 +7,7 @@ from somelab.experiments.claims.claim import BOTH_LENGTHS, Claim, lower, no_wors
 from somelab.experiments.claims.recipe import SOURCE
 
 EQUAL = "Equal trained weights and tokens; the frozen experts compute more."
+FROM_BACKWARD = "With credit from backward, keys move along the normalised gradient of the loss."
 
 CLAIMS = (
     Claim(
@@ -244,7 +245,7 @@ CLAIMS = (
         "is as good as credit from one error for all layers",
         SOURCE,
         (no_worse("modern-modulated-backward", "modern-modulated"),),
-        "Backward computes that gradient anyway: no outputs of experts are kept, and a step takes less time.",
+        f"{FROM_BACKWARD} Backward computes it anyway, so a step takes less time.",
     ),
     Claim(
         "modulated-more-experts-help",
@@ -270,7 +271,7 @@ CLAIMS = (
         "hidden features are normalised too",
         SOURCE,
         (lower("modern-wide-modulated", "modern-wide-dense-normed"),),
-        f"{EQUAL} Two layers, as at micro; credit from backward.",
+        f"{EQUAL} Two layers, as at micro. {FROM_BACKWARD}",
     ),
     Claim(
         "wide-modulated-beats-normed-dense-in-equal-time",
@@ -279,7 +280,7 @@ CLAIMS = (
         SOURCE,
         (lower("modern-wide-modulated", "modern-wide-dense-normed-as-long"),),
         "In that time the dense block trains on 1.1 times the tokens (one processor core; other machines "
-        "differ).",
+        f"differ). {FROM_BACKWARD}",
     ),
     Claim(
         "wide-modulated-routing-pays",
