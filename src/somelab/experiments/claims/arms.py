@@ -412,6 +412,9 @@ ARMS: dict[str, ArmSettings] = {
     "modern-wide-dense-normed-as-long": replace(
         _dense(1, {**MODERN, "model.dense_norm": True, **WIDE_NORMED_AS_LONG}), width=WIDE, first_rate=-6
     ),
+    "modern-wide-dense-4d-normed": replace(
+        _dense(4, {**MODERN, "model.dense_norm": True}), width=WIDE, first_rate=-6
+    ),
     "modern-wide-dense-as-long": replace(_dense(1, {**MODERN, **WIDE_AS_LONG}), width=WIDE, first_rate=-6),
     # where no gradient reaches the selection
     "recipe-blind": ArmSettings(BLIND, first_rate=RECIPE_RATE),

@@ -295,6 +295,15 @@ CLAIMS = (
         lengths=BOTH_LENGTHS,
     ),
     Claim(
+        "wide-modulated-beats-usual-normed-dense",
+        "At a width of 256, experts that share their units beat the usual dense block, four times as wide as "
+        "the model, whose hidden features are normalised too",
+        SOURCE,
+        (lower("modern-wide-modulated", "modern-wide-dense-4d-normed"),),
+        f"The dense block trains four times the weights, and its step takes longer. {FROM_BACKWARD}",
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
         "wide-modulated-routing-pays",
         "At a width of 256, selecting among experts that share their units beats using all units",
         SOURCE,
