@@ -65,7 +65,11 @@ def test_the_pool_is_integers_with_a_scale_per_expert_and_matrix() -> None:
 
 @pytest.mark.parametrize("trainability", ["frozen", "readout"])
 @pytest.mark.parametrize("name", ["reference", "grouped", "grouped_mm", "frozen", "native", "auto"])
-def test_engines_in_fp32_compute_the_pool_of_these_integers(name: str, trainability: str) -> None:
+def test_engines_in_fp32_compute_the_pool_of_these_integers(
+    name: str, trainability: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # `auto` multiplies integers where the processor can; the test below covers that engine.
+    monkeypatch.setattr("somelab.core.dispatch.choice.multiplies_int8", lambda: False)
     pool = make_pool(trainability=trainability)
     for got, wanted in zip(run(name, pool.weights()), run("reference", plain(pool))):
         torch.testing.assert_close(got, wanted, rtol=1e-5, atol=1e-5)
