@@ -41,12 +41,12 @@ DEFINITION = re.compile(
 )
 NUMBER = r"[+-]?\d+\.\d+"
 FIGURE = re.compile(
-    rf"\[(?P<mean>{NUMBER})(?P<interval>\s\({NUMBER}\sto\s{NUMBER}\))?\]\[(?P<label>[^\]]+)\]"
+    rf"\[(?P<mean>{NUMBER})(?P<interval>\s+\({NUMBER}\s+to\s+{NUMBER}\))?\]\[(?P<label>[^\]]+)\]"
 )
 LENGTHS = {"1.0": "short", "4.1": "long"}
 COUNTS = re.compile(
-    r"(?P<whose>Of|Of the reports' own)\s(?P<all>\d+)\sclaims\s(?P<supported>\d+)\sare\ssupported,"
-    r"\s(?P<refuted>\d+)\srefuted,\s(?P<open>\d+)\sopen\safter\stheir\sruns,\s(?P<left>\d+)\snot\srun"
+    r"(?P<whose>Of|Of the reports' own)\s+(?P<all>\d+)\s+claims\s+(?P<supported>\d+)\s+are\s+supported,"
+    r"\s+(?P<refuted>\d+)\s+refuted,\s+(?P<open>\d+)\s+open\s+after\s+their\s+runs,\s+(?P<left>\d+)\s+not\s+run"
 )
 
 

@@ -70,11 +70,11 @@ def test_a_wrong_figure_is_mended(kind: str, millions: str, sign: int) -> None:
 
 def test_digits_and_line_ends_stay_and_other_links_are_left_alone() -> None:
     test = figures_of("credit-pays", "long")[0]
-    text = "[9.9\n(9.9 to\n9.9)][a] [1.5 (1.0 to 2.0)][b] [9.9999][a]\n" + MOVED.format(
+    text = "[9.9\n  (9.9 to\n  9.9)][a] [1.5 (1.0 to 2.0)][b] [9.9999][a]\n" + MOVED.format(
         kind="difference", millions="4.1"
     )
     first, others = quoted.updated(text, read()).split(" [1.5")
-    assert first == f"[{test['effect']:.1f}\n({test['low']:.1f} to\n{test['high']:.1f})][a]".replace(
+    assert first == f"[{test['effect']:.1f}\n  ({test['low']:.1f} to\n  {test['high']:.1f})][a]".replace(
         "-0.0", "0.0"
     )
     assert others.startswith(f" (1.0 to 2.0)][b] [{test['effect']:.4f}][a]")

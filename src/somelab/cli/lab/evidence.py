@@ -347,7 +347,9 @@ LISTED = ("verdict", "effect", "95 % interval", "seeds", "scale", "length", "tun
 
 def _signed(value: float) -> str:
     """Nats and shares to four digits; numbers of weights in thousands."""
-    return f"{value:+.4f}" if abs(value) < 1000 else f"{value / 1000:+,.0f} k"
+    if abs(value) >= 1000:
+        return f"{value / 1000:+,.0f} k"
+    return f"{value:+.{4 if abs(value) < 10 else 2}f}"  # of one width, so that names keep their place
 
 
 def _figures(one: Mapping[str, Any]) -> list[str]:
