@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -179,7 +180,7 @@ def _compile(compiler: str, runtime: Path, workspace: Path) -> bytes:
         for source, target in zip(SOURCES, objects, strict=True)
     ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # one compiler per core; the first error is raised
-        list(pool.map(lambda command: _run(command, workspace), commands))
+        list(pool.map(partial(_run, folder=workspace), commands))
     # Without -fopenmp here, which would link the compiler's own runtime; `defs` makes a missing symbol an
     # error now.
     _run([compiler, "-shared", *objects, str(runtime), "-Wl,-z,defs", "-o", LIBRARY], workspace)
