@@ -45,8 +45,8 @@ FIGURE = re.compile(
 )
 LENGTHS = {"1.0": "short", "4.1": "long"}
 COUNTS = re.compile(
-    r"(?P<whose>Of|Of the reports' own)\s+(?P<all>\d+)\s+claims\s+(?P<supported>\d+)\s+are\s+supported,"
-    r"\s+(?P<refuted>\d+)\s+refuted,\s+(?P<open>\d+)\s+open\s+after\s+their\s+runs,\s+(?P<left>\d+)\s+not\s+run"
+    r"(?P<whose>Of|Of the reports' own)\s+\d+\s+claims\s+\d+\s+are\s+supported,\s+\d+\s+refuted,"
+    r"\s+\d+\s+open\s+after\s+their\s+runs,\s+\d+\s+not\s+run"
 )
 
 
@@ -84,10 +84,9 @@ def _effect(definition: re.Match[str], records: Records) -> Effect:
     claim = next(one for one in records.claims if one["claim"] == definition["claim"])
     (result,) = [one for one in claim["results"] if (one["scale"], one["length"]) == ("micro", length)]
     test = result["tests"][int(definition["test"] or 1) - 1]
-    effect = Effect(test["effect"], test["low"], test["high"])
     if definition["kind"] == "gain":
         return Effect(-test["effect"], -test["high"], -test["low"])
-    return effect
+    return Effect(test["effect"], test["low"], test["high"])
 
 
 def _written(found: re.Match[str], effect: Effect) -> str:
