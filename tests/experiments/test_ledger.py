@@ -14,7 +14,8 @@ from somelab.experiments.claims import CLAIMS, claims_named
 from somelab.experiments.ledger.listing import claim_records, updated
 from somelab.experiments.ledger.page import command, page
 from somelab.experiments.ledger.records import Records, read, write
-from somelab.experiments.ledger.store import LENGTHS, SCALES, Ledger, stored_data, stored_seeds, stored_shift
+from somelab.experiments.ledger.store import LENGTHS, SCALES, Ledger
+from somelab.experiments.ledger.texts import stored_data, stored_seeds, stored_shift
 from somelab.experiments.probes import shift_probe
 from somelab.experiments.runner.job import JobOutcome, write_outcome
 from somelab.experiments.streams.claims import CLAIMS as STREAM_CLAIMS
@@ -129,6 +130,29 @@ def test_a_budget_answers_cheap_claims_first(tmp_path: Path) -> None:
     assert set(order[:4]) == {(arm, seed) for arm in ("base", "no-ffn") for seed in (0, 1)}
     assert {arm for arm, _ in order[4:6]} == {"fixed-keys"}
     assert {arm for arm, _ in order[6:]} == {"depth-8", "depth-16"}
+
+
+def test_arms_wait_for_the_premise_of_their_claim(tmp_path: Path) -> None:
+    ledger = ledger_of(tmp_path, "d1-rescues-depth")
+    whole = ledger.cost(ledger.claims)
+    assert whole.num_runs == 9, "the premise may hold"
+    assert {job.arm for job in ledger.order()} == {"depth-8", "depth-16"}
+    level = fill(ledger, {"depth-8": [4.0, 4.1, 4.2], "depth-16": [4.0, 4.1, 4.21]})
+    assert level.order() == []
+    assert level.cost(level.claims).seconds_left == 0
+    (result,) = level.results()
+    assert (result.verdict, result.num_seeds) == ("undecided", 3)
+    assert result.note == "its premise is refuted (val_loss: depth-16 - depth-8)"
+    (record,) = claim_records([level])
+    assert record["measured"] == "val_loss: depth-16 - depth-8"
+    assert record["effect"] == pytest.approx(0.00333, abs=1e-5)
+    worse = fill(
+        ledger_of(tmp_path / "worse", "d1-rescues-depth"),
+        {"depth-8": [4.0, 4.1, 4.2], "depth-16": [5.0, 5.1, 5.21]},
+    )
+    assert [job.key for job in worse.order()] == [("depth-16-d1", seed) for seed in SEEDS]
+    (result,) = worse.results()
+    assert (result.verdict, result.num_seeds) == ("not run", 0)
 
 
 def test_what_is_finished_makes_a_claim_cheaper(tmp_path: Path) -> None:

@@ -62,6 +62,26 @@ def test_weight_decay_is_for_matrices_only(text: Path, tmp_path: Path) -> None:
     assert all(id(p) not in listed for layer in model.some_layers() for _, p in layer.experts.drawn_weights())
 
 
+@pytest.mark.parametrize("is_tied", [True, False])
+def test_embedding_and_head_may_have_a_rate_of_their_own(text: Path, tmp_path: Path, is_tied: bool) -> None:
+    changed = {**SMALL, "train.embedding_rate": 4.0, "train.learning_rate": 0.01, "train.steps": 1}
+    trainer = trainer_of(config_of(text, {**changed, "model.tied_head": is_tied}), tmp_path / "run")
+    names = {id(parameter): name for name, parameter in trainer.model.named_parameters()}
+    trainer.fit()
+    rate = trainer_records(tmp_path / "run")[0]["learning_rate"]
+    rates = {
+        names[id(parameter)]: group["lr"] / rate
+        for group in trainer.optimizer.param_groups
+        for parameter in group["params"]
+    }
+    own = {"embedding.weight", "head_weight", "head_bias"} & rates.keys()
+    assert ("head_weight" in own) is not is_tied
+    assert {name for name, one in rates.items() if one == pytest.approx(4.0)} == own
+    assert [one for name, one in rates.items() if name not in own] == pytest.approx(
+        [1.0] * (len(rates) - len(own))
+    )
+
+
 def test_a_budget_of_steps() -> None:
     budget = Budget.of(config(epochs=None, steps=40), batches_per_epoch=7)
     assert budget == Budget(steps=40)

@@ -23,6 +23,8 @@ class TrainConfig(Group):
     """Time budget, the last evaluation included; the schedule follows the clock."""
     learning_rate: Positive = 6e-4
     """Peak learning rate of AdamW."""
+    embedding_rate: Positive = 1.0
+    """Learning rate of the token embedding and the output head, as a multiple of `learning_rate`."""
     warmup_fraction: Fraction = 0.04
     """Share of the run in which the learning rate rises from 0."""
     final_lr_fraction: Fraction = 0.0

@@ -9,16 +9,27 @@ from torch import nn
 
 from somelab.config import TrainConfig
 
+RATE_SCALE = "rate_scale"
+"""What a group of parameters keeps beside AdamW's own settings: its learning rate relative to the run's."""
+EMBEDDINGS = ("embedding.weight", "head_weight", "head_bias")
+"""The parameters of a decoder that hold a row per token of the vocabulary."""
+
 
 def build_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.AdamW:
-    """Weight decay on matrices only. Frozen experts are not included: they have no gradient and no optimizer
-    state."""
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    groups = [
-        {"params": [p for p in trained if p.dim() >= 2], "weight_decay": config.weight_decay},
-        {"params": [p for p in trained if p.dim() < 2], "weight_decay": 0.0},
+    """Weight decay on matrices only; the embedding and the head at `embedding_rate` times the learning rate.
+    Frozen experts are not included: they have no gradient and no optimizer state."""
+    groups: dict[tuple[bool, float], list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            scale = config.embedding_rate if name.endswith(EMBEDDINGS) else 1.0
+            groups.setdefault((parameter.dim() >= 2, scale), []).append(parameter)
+    described = [
+        {"params": own, "weight_decay": config.weight_decay if is_matrix else 0.0, RATE_SCALE: scale}
+        for (is_matrix, scale), own in groups.items()
     ]
-    return torch.optim.AdamW(groups, lr=config.learning_rate, betas=config.betas, fused=True)
+    optimizer = torch.optim.AdamW(described, lr=config.learning_rate, betas=config.betas, fused=True)
+    set_learning_rate_(optimizer, config.learning_rate)
+    return optimizer
 
 
 def learning_rate(config: TrainConfig, progress: float) -> float:
@@ -32,4 +43,4 @@ def learning_rate(config: TrainConfig, progress: float) -> float:
 
 def set_learning_rate_(optimizer: torch.optim.Optimizer, rate: float) -> None:
     for group in optimizer.param_groups:
-        group["lr"] = rate
+        group["lr"] = rate * group[RATE_SCALE]

@@ -153,11 +153,13 @@ def _run(arguments: Arguments, claims: Sequence[Claim], known: Records) -> int:
 def _frontier(arguments: Arguments, known: Records) -> int:
     """Tune and train the blocks of the frontier, or time their steps, and write its page."""
     from somelab.experiments.ledger import frontier, records
-    from somelab.experiments.ledger.store import Ledger, stored_seeds
+    from somelab.experiments.ledger.store import Ledger
+    from somelab.experiments.ledger.texts import stored_seeds
 
     kept = _record_file(arguments, _page_file(arguments))
     if arguments.time:
-        from somelab.experiments.ledger.store import DEFAULT_DATA, stored_data
+        from somelab.experiments.ledger.store import DEFAULT_DATA
+        from somelab.experiments.ledger.texts import stored_data
         from somelab.training.machine.process import prepare_process
 
         prepare_process()
@@ -285,7 +287,8 @@ def _undecided(arguments: Arguments, claims: Sequence[Claim], known: Records) ->
 
 def _everywhere(arguments: Arguments, claims: Sequence[Claim], known: Records) -> Sequence[Ledger]:
     """These claims at every scale and length, with all seeds that the store and the record have."""
-    from somelab.experiments.ledger.store import LENGTHS, SCALES, Ledger, stored_seeds
+    from somelab.experiments.ledger.store import LENGTHS, SCALES, Ledger
+    from somelab.experiments.ledger.texts import stored_seeds
 
     def ledger(scale: LedgerScale, length: LedgerLength) -> Ledger:
         seeds = stored_seeds(arguments.out, scale, arguments.seeds, known)

@@ -4,7 +4,7 @@ an interval decides. Nothing here is a result: verdicts are computed from run fo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,7 +33,8 @@ class Test:
     rule: Rule
     smallest: float
     premise: bool = False
-    """Whether this is a premise of the claim: if it fails, the claim is undecided rather than refuted."""
+    """Whether this is a premise of the claim: if it does not hold, the claim is undecided rather than
+    refuted, and its other arms need not be run."""
 
     __test__ = False  # not a test case of pytest
 
@@ -61,12 +62,21 @@ class Claim:
     @property
     def arms(self) -> tuple[str, ...]:
         """The arms that it needs, each once."""
-        return tuple(dict.fromkeys(arm for test in self.tests for arm, _, _ in test.terms))
+        return _arms(self.tests)
+
+    @property
+    def premise_arms(self) -> tuple[str, ...]:
+        """Those that decide whether its premise holds; the others are needed only if it does."""
+        return _arms(test for test in self.tests if test.premise)
 
     @property
     def reads_shift(self) -> bool:
         """Whether it is about reading text of another kind than its arms were trained on."""
         return any(figure.startswith("shift_") for test in self.tests for _, figure, _ in test.terms)
+
+
+def _arms(tests: Iterable[Test]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(arm for test in tests for arm, _, _ in test.terms))
 
 
 BOTH_LENGTHS: tuple[LedgerLength, ...] = ("short", "long")

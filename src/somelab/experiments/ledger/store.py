@@ -17,14 +17,22 @@ from pathlib import Path
 
 from somelab.config import Config, override
 from somelab.disk import atomic
-from somelab.errors import ConfigError, SomelabError
+from somelab.errors import SomelabError
 from somelab.experiments.claims import Claim
 from somelab.experiments.claims.arms import ARMS
 from somelab.experiments.claims.shell import NUM_STEPS, LedgerLength, LedgerScale
 from somelab.experiments.ledger.noise import Samples, SeedNoise
 from somelab.experiments.ledger.rates import Rates, searches_for
 from somelab.experiments.ledger.records import Records, RunRecord, rounded
-from somelab.experiments.ledger.verdict import ClaimResult, Figures, judge
+from somelab.experiments.ledger.texts import checked_shift, stored_data, stored_shift, whole_path
+from somelab.experiments.ledger.verdict import (
+    ClaimResult,
+    Figures,
+    TestResult,
+    failed_premise,
+    judge,
+    judge_test,
+)
 from somelab.experiments.probes.figures import figures_of, losses_by_step
 from somelab.experiments.probes.probes import read_shift_digest
 from somelab.experiments.probes.shift_probe import NAME as SHIFT_PROBE
@@ -39,7 +47,7 @@ from somelab.experiments.runner.drive import (
 )
 from somelab.experiments.runner.estimate import Size, measured_speed, seconds_of, size_of
 from somelab.experiments.runner.job import JobOutcome, read_outcome, state_of
-from somelab.experiments.runner.plan import DEFAULT_SHIFT, Job, identity, text_name, with_seed
+from somelab.experiments.runner.plan import Job, identity, text_name, with_seed
 from somelab.experiments.runner.task import State
 from somelab.experiments.tuning.tuner import check_judging
 from somelab.runs import RunFolder
@@ -94,8 +102,9 @@ class Ledger:
         self.scale: LedgerScale = scale
         self.length: LedgerLength = length
         self.records = records or Records()
+        self.further_arms = tuple(arms)
         self.data = data or stored_data(store) or DEFAULT_DATA
-        self.shift = _checked_shift(store, shift)
+        self.shift = checked_shift(store, shift)
         self.is_shift = text_name(self.shift) != text_name(self.data)
         """Whether the other text differs from the training text."""
         self.arms = list(dict.fromkeys([*(arm for claim in self.claims for arm in claim.arms), *arms]))
@@ -135,6 +144,7 @@ class Ledger:
         for key in lacking & self.finished:  # the run on disk has more than the record
             del self.recorded[key]
         self.known = self.finished | self.recorded.keys()
+        self._noise: SeedNoise | None = None
 
     def _config(self, name: str) -> Config:
         from somelab.training.session import anchored
@@ -179,13 +189,30 @@ class Ledger:
 
     def cost(self, claims: Sequence[Claim]) -> Cost:
         """What these claims need together; shared arms count once."""
-        arms = list(dict.fromkeys(arm for claim in claims if claim in self.claims for arm in claim.arms))
+        arms = list(
+            dict.fromkeys(arm for claim in claims if claim in self.claims for arm in self._arms_needed(claim))
+        )
         keys = [key for key in self.jobs if key[0] in arms]
         taken = sum(self.seconds(key) for key in keys if key in self.finished)
         taken += sum(self._search_seconds(name)[0] for name in searches_for(arms))
         left = sum(self._judging_left(arm) for arm in arms)
         left += sum(self._search_seconds(name)[1] for name in searches_for(arms))
         return Cost(len(keys), len(self.finished.intersection(keys)), taken + left, left)
+
+    def _premises(self, claim: Claim) -> list[TestResult]:
+        """The claim's premises as far as they were run."""
+        figures = {arm: self.figures(arm) for arm in claim.premise_arms}
+        return [judge_test(test, figures, self.noise().of) for test in claim.tests if test.premise]
+
+    def _arms_needed(self, claim: Claim) -> tuple[str, ...]:
+        """A claim's arms, without those that a failed premise makes pointless."""
+        is_pointless = bool(claim.premise_arms) and failed_premise(self._premises(claim)) is not None
+        return claim.premise_arms if is_pointless else claim.arms
+
+    def _arms_now(self, claim: Claim) -> tuple[str, ...]:
+        """The arms that a claim needs next: until its premise holds, those that decide about it."""
+        is_open = any(one.verdict != "supported" for one in self._premises(claim))
+        return claim.premise_arms if is_open else claim.arms
 
     def _judging_left(self, arm: str) -> float:
         """Seconds of an arm's judged runs that are not finished."""
@@ -207,20 +234,21 @@ class Ledger:
         the most; within a claim, searches come before judged runs."""
         judging = {arm: self._judging_left(arm) for arm in self.arms}
         searching = {name: self._search_seconds(name)[1] for name in self.rates.tuners}
-        waiting, ordered = list(self.claims), dict[tuple[str, int], Job]()
+        waiting, ordered = [self._arms_now(claim) for claim in self.claims], dict[tuple[str, int], Job]()
         while waiting:
             nearest = min(
                 waiting,  # the first of equals, in the ledger's order
-                key=lambda claim: (
-                    sum(judging.get(arm, 0.0) for arm in claim.arms)
-                    + sum(searching.get(name, 0.0) for name in searches_for(claim.arms))
+                key=lambda arms: (
+                    sum(judging.get(arm, 0.0) for arm in arms)
+                    + sum(searching.get(name, 0.0) for name in searches_for(arms))
                 ),
             )
             waiting.remove(nearest)
-            ordered.update({job.key: job for job in self._jobs_for(nearest.arms) if job.key not in ordered})
-            judging.update(dict.fromkeys(nearest.arms, 0.0))
-            searching.update(dict.fromkeys(searches_for(nearest.arms), 0.0))
-        ordered.update({job.key: job for job in self._jobs_for(self.arms) if job.key not in ordered})
+            ordered.update({job.key: job for job in self._jobs_for(nearest) if job.key not in ordered})
+            judging.update(dict.fromkeys(nearest, 0.0))
+            searching.update(dict.fromkeys(searches_for(nearest), 0.0))
+        further = self._jobs_for(self.further_arms)
+        ordered.update({job.key: job for job in further if job.key not in ordered})
         return list(ordered.values())
 
     def _jobs_for(self, arms: Sequence[str]) -> list[Job]:
@@ -250,10 +278,7 @@ class Ledger:
         first = following()
         reads = any(SHIFT_PROBE in job.probes for job in self.jobs.values())
         shift = self.shift if reads else stored_shift(self.store)
-        texts = {
-            "data": _whole_path(self.data),
-            **({"shift": _whole_path(shift)} if shift is not None else {}),
-        }
+        texts = {"data": whole_path(self.data), **({"shift": whole_path(shift)} if shift is not None else {})}
         atomic.write_text(self.store / "ledger.json", json.dumps(texts, indent=1) + "\n")
         seconds = None if minutes is None else 60 * minutes
         driven = drive(first, executor_of("local", num_workers, num_threads), num_workers, seconds, following)
@@ -304,13 +329,18 @@ class Ledger:
 
     def noise(self) -> SeedNoise:
         """The variance between seeds, from all arms at this scale and length, of the record and the store."""
+        if self._noise is None:
+            self._noise = SeedNoise(self._samples())
+        return self._noise
+
+    def _samples(self) -> Samples:
         samples: Samples = {}
         for run in self._runs_on_record():
             samples.setdefault((run.arm, run.digest), {})[run.seed] = run.figures
         for arm in self.arms:
             digest = _digest(self.jobs[arm, self.seeds[0]].config)
             samples.setdefault((arm, digest), {}).update(self.figures(arm))
-        return SeedNoise(samples)
+        return samples
 
     def _runs_on_record(self) -> list[RunRecord]:
         """Those of this scale and length, if they were trained on this ledger's text (or on the built-in one,
@@ -387,52 +417,3 @@ def _date(job: Job) -> str:
 def _failure(job: Job) -> JobOutcome | None:
     outcome = read_outcome(job)
     return outcome if outcome is not None and outcome.status == "failed" else None
-
-
-def _whole_path(data: str) -> str:
-    """A text file by its whole path, so that the store can be continued from any folder."""
-    return str(Path(data).resolve()) if Path(data).exists() else data
-
-
-def stored_data(store: Path) -> str | None:
-    """The text that a store was begun with; None where there is no store."""
-    texts = _stored_texts(store)
-    return None if texts is None else texts["data"]
-
-
-def stored_shift(store: Path) -> str | None:
-    """The text of another kind that a store's runs read; None where none has been yet."""
-    return (_stored_texts(store) or {}).get("shift")
-
-
-def _stored_texts(store: Path) -> dict[str, str] | None:
-    try:
-        kept = json.loads((store / "ledger.json").read_text(encoding="utf-8"))
-        return {"data": str(kept["data"]), **({"shift": str(kept["shift"])} if "shift" in kept else {})}
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SomelabError(
-            f"{store}/ledger.json: cannot be read ({error}); restore it, or name another store with --out"
-        ) from None
-
-
-def _checked_shift(store: Path, requested: str | None) -> str:
-    """The other text of a store: the one it was begun with, since figures on two texts are not comparable."""
-    begun = stored_shift(store)
-    if requested is not None and begun is not None and text_name(requested) != text_name(begun):
-        remedy = "leave --shift out, or name another store with --out"
-        raise ConfigError(
-            "shift", requested, f"{store} was begun with {text_name(begun)} as its other text", remedy
-        )
-    return requested or begun or DEFAULT_SHIFT
-
-
-def stored_seeds(store: Path, scale: str, least: int, records: Records | None = None) -> tuple[int, ...]:
-    """All seeds that a store and the record have at a scale, and at least the first ones: verdicts use what
-    there is."""
-    found = {
-        int(path.name.removeprefix("seed-")) for path in (store / scale).glob("*/seed-*") if path.is_dir()
-    }
-    known = {run.seed for run in (records or Records()).runs.values() if run.scale == scale}
-    return tuple(sorted(found | known | set(range(least))))

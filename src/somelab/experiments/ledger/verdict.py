@@ -54,7 +54,9 @@ class ClaimResult:
 
     @property
     def num_seeds(self) -> int:
-        return min(len(test.seeds) for test in self.tests)
+        # Without its premise a claim has a verdict before its other tests are run.
+        has_ended = failed_premise(self.tests) is not None
+        return min(len(one.seeds) for one in self.tests if one.seeds or not has_ended)
 
 
 def decide(test: Test, effect: Interval) -> Verdict:
@@ -100,14 +102,16 @@ def judge(
     noise_of: Callable[[Test], Noise | None] | None = None,
 ) -> ClaimResult:
     """A claim's verdict from its tests': all have to hold, and one that fails refutes it, unless it was only
-    the premise.
+    the premise. Where the premise does not hold, the other tests need not be run.
 
     `untuned`: why an arm has no reliable learning rate. Such an arm leaves its claims without a verdict.
     `noise_of`: as for a test."""
     tests = tuple(judge_test(test, figures, noise_of) for test in claim.tests)
     own = {arm: (rates or {}).get(arm) for arm in claim.arms}
     result = ClaimResult(claim, scale, "undecided", tests, length=length, rates=own)
-    problems = [problem for arm, problem in (untuned or {}).items() if arm in claim.arms]
+    premise = failed_premise(tests)
+    needed = claim.arms if premise is None else claim.premise_arms
+    problems = [problem for arm, problem in (untuned or {}).items() if arm in needed]
     verdicts = [one.verdict for one in tests]
     if problems:
         begun = any(verdict != "not run" for verdict in verdicts) or any(
@@ -118,11 +122,10 @@ def judge(
             verdict="untuned" if begun else "not run",
             note="; ".join(dict.fromkeys(problems)) if begun else "",
         )
+    if premise is not None:
+        return replace(result, note=f"its premise is {premise.verdict} ({premise.test.label})")
     if "not run" in verdicts:
         return replace(result, verdict="not run")
-    premises = [one for one in tests if one.test.premise and one.verdict != "supported"]
-    if premises:
-        return replace(result, note=f"its premise is {premises[0].verdict} ({premises[0].test.label})")
     return replace(
         result,
         verdict="refuted"
@@ -133,9 +136,17 @@ def judge(
     )
 
 
+def failed_premise(tests: Sequence[TestResult]) -> TestResult | None:
+    """The first premise that was run and does not hold."""
+    return next((one for one in tests if one.test.premise and one.verdict in ("refuted", "undecided")), None)
+
+
 def deciding_test(result: ClaimResult) -> TestResult:
-    """The test that decided; a premise comes last."""
+    """The test that decided; a premise only where it has ended the claim before its other tests were run."""
     own = [one for one in result.tests if not one.test.premise] or list(result.tests)
+    premise = failed_premise(result.tests)
+    if premise is not None and not any(one.seeds for one in own):
+        return premise
     return next((one for one in own if one.verdict == result.verdict), own[0])
 
 
