@@ -42,5 +42,6 @@ def learning_rate(config: TrainConfig, progress: float) -> float:
 
 
 def set_learning_rate_(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    """Groups that name no scale of their own get `rate` itself."""
     for group in optimizer.param_groups:
-        group["lr"] = rate * group[RATE_SCALE]
+        group["lr"] = rate * group.get(RATE_SCALE, 1.0)
