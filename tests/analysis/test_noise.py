@@ -42,6 +42,17 @@ def test_samples_that_agree_too_well_count_for_a_hundred_seeds_at_most() -> None
     assert found.freedom == MOST_FREEDOM
 
 
+def test_samples_of_which_one_run_diverged_change_little_for_the_others() -> None:
+    regular, diverged = samples(100, freedom=10.0), [[3.5, 3.5, 5.8], [4.4, 5.8, 5.9], [3.5, 5.9, 4.0]]
+    found, disturbed = noise_of(regular), noise_of([*regular, *diverged])
+    assert found is not None
+    assert disturbed is not None
+    assert disturbed.variance == pytest.approx(found.variance, rel=0.05)
+    assert disturbed.freedom == pytest.approx(found.freedom, rel=0.2)
+    assert max(np.var(sample, ddof=1) for sample in regular) < disturbed.largest
+    assert disturbed.largest < min(np.var(sample, ddof=1) for sample in diverged)
+
+
 def test_too_few_samples_or_one_without_variance_tell_nothing() -> None:
     assert noise_of(samples(LEAST_SAMPLES - 1)) is None
     assert noise_of(samples(LEAST_SAMPLES, size=2)) is None

@@ -171,7 +171,6 @@ def test_all_arms_see_the_same_number_of_tokens(scale: str) -> None:
             "modern-dense-1d-as-long": 1.25,
             "modern-dense-1d-normed-as-long": 1.2,
             "modern-wide-dense-normed-as-long": 1.1,
-            "modern-wide-dense-as-long": 1.15,
         }.get(arm, 1.0)
         assert num_positions(config) == round(longer * 1_024_000), arm
         assert config.data.train_subset_size is None
@@ -221,8 +220,7 @@ EQUAL = [
     ("credit-x4", "recipe-dense"),
     ("credit-x4", "credit-reads-token"),
     ("credit-x4", "recipe-one-expert"),
-    ("modern-wide-modulated", "modern-wide-dense-normed"),
-    ("modern-wide-modulated", "modern-wide-dense-as-long"),
+    ("modern-wide-modulated", "modern-wide-dense-normed-as-long"),
     ("modern-wide-modulated", "modern-wide-one-block"),
 ]
 

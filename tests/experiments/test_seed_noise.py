@@ -54,6 +54,15 @@ def test_other_kinds_figures_and_two_figures_of_one_run_have_no_common_variance(
     assert noise_with(0.01, ("modern", False)).of(lower("modern-modulated", "modern-dense-1d")) is not None
 
 
+def test_an_arm_whose_runs_diverge_has_the_variance_of_its_own_seeds() -> None:
+    noise = noise_with(0.01)
+    assert noise.of(lower("base", "fixed-keys")) is not None
+    for seed, loss in enumerate((3.5, 5.9, 5.8)):
+        noise.samples.setdefault(("fixed-keys", "digest"), {})[seed] = {"val_loss": loss}
+    assert noise.of(lower("base", "fixed-keys")) is None
+    assert noise.of(Test("", "val_loss", {"base": 1.0}, "at least", 0.1)) is not None
+
+
 def test_the_record_counts_for_the_text_that_it_was_made_with_alone() -> None:
     def found(data: str) -> Noise | None:
         ledger = Ledger(Path("nowhere"), [], "micro", (0, 1, 2), data, records=read())

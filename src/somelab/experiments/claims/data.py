@@ -35,8 +35,8 @@ CLAIMS = (
         "Smaller batches help",
         "report 004: 512 sequences a batch against 64",
         (lower("batch-half", "batch-double"),),
-        "Half against double the batch, equal tokens and learning rate: four times the optimizer steps, so "
-        "not about keys alone.",
+        "Half against double the batch at equal tokens: four times the optimizer steps, so not about keys "
+        "alone.",
     ),
     Claim(
         "smaller-batches-help-by-key-updates",
