@@ -46,7 +46,7 @@ FIGURE = re.compile(
 LENGTHS = {"1.0": "short", "4.1": "long"}
 COUNTS = re.compile(
     r"(?P<whose>Of|Of the reports' own)\s+\d+\s+claims\s+\d+\s+are\s+supported,\s+\d+\s+refuted,"
-    r"\s+\d+\s+open\s+after\s+their\s+runs,\s+\d+\s+not\s+run"
+    r"\s+\d+\s+open,\s+\d+\s+of\s+them\s+decided"
 )
 
 
@@ -107,9 +107,11 @@ def _written(found: re.Match[str], effect: Effect) -> str:
 
 def _counted(found: re.Match[str], claims: Iterable[Mapping[str, Any]]) -> str:
     of_all = found["whose"] == "Of"
-    verdicts = Counter(one["verdict"] for one in claims if of_all or one["topic"] in OF_THE_REPORTS)
-    decided, left = (verdicts["supported"], verdicts["refuted"]), verdicts["not run"]
-    numbers = iter((verdicts.total(), *decided, verdicts.total() - sum(decided) - left, left))
+    counted = [one for one in claims if of_all or one["topic"] in OF_THE_REPORTS]
+    verdicts = Counter(one["verdict"] for one in counted)
+    decided = (verdicts["supported"], verdicts["refuted"])
+    at_one_length = sum(one["short_verdict"] is not None for one in counted)
+    numbers = iter((len(counted), *decided, len(counted) - sum(decided), at_one_length))
     return re.sub(r"\d+", lambda _: str(next(numbers)), found[0])
 
 

@@ -119,6 +119,34 @@ def test_a_claim_that_needs_two_lengths_is_open_after_the_short_one_which_is_rep
     assert counted(["supported", "not run"], [None, None]) == "1 supported, 1 not run"
 
 
+def test_an_effect_that_shrinks_with_training_is_called_speed_of_learning() -> None:
+    def note(short: float, long: float, spread: float = 0.01) -> str:
+        claim = Claim("x", "", "", (lower("a", "b", 0.01, "m"),), lengths=("short", "long"))
+        lengths: list[tuple[LedgerLength, float]] = [("short", short), ("long", long)]
+        results = [
+            judge(
+                claim,
+                {
+                    "a": {seed: {"m": effect + spread * (seed - 1)} for seed in range(3)},
+                    "b": {seed: {"m": 0.0} for seed in range(3)},
+                },
+                "micro",
+                length,
+            )
+            for length, effect in lengths
+        ]
+        return headline(results).note
+
+    assert note(-0.141, -0.029) == (
+        "the effect shrinks from -0.141 in the short run to -0.029 in the long one: most of it is speed of "
+        "learning"
+    )
+    assert note(-0.141, -0.1) == "", "more than half is left"
+    assert note(-0.141, 0.0).startswith("the effect appears in the short run and not in the long one")
+    assert note(-0.09, -0.04, spread=0.015) == "", "the intervals of both explain the difference"
+    assert note(0.0, -0.1) == "", "there was nothing to shrink"
+
+
 def test_the_smallest_scale_that_decides_speaks() -> None:
     def result(scale: str, verdict: str) -> ClaimResult:
         return ClaimResult(Claim("x", "", "", ()), scale, verdict, ())  # type: ignore[arg-type]

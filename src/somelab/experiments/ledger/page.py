@@ -131,7 +131,7 @@ def _scale_lines(ledgers: Sequence[Ledger]) -> list[str]:
         lines.append(
             f"- `{ledger.scale}`, {tokens_in_words(ledger.length)} tokens of packed text, {model.seq_len} a "
             f"sequence (a1 at that scale: {size}): {cost.num_finished} judged runs, tuning runs worth "
-            f"{tuning:.0f} whole ones, {hours:.1f} core-hours.{_noise_words(ledger)}"
+            f"{tuning:.0f} whole ones, about {hours:.0f} core-hours.{_noise_words(ledger)}"
         )
     return [*lines, ""] if lines else []
 

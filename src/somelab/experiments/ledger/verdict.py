@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import hypot
 from typing import Literal
 
 from somelab.analysis.intervals import Interval, interval
@@ -176,7 +177,25 @@ def over_lengths(results: Sequence[ClaimResult]) -> ClaimResult:
             return shortest
         note = f"{shortest.verdict} in the short run; the long one is {longest.verdict}"
         return replace(shortest, verdict="undecided", note=note, short_verdict=shortest.verdict)
-    if shortest.verdict == "supported" and longest.verdict != "supported":
-        fades = "the effect appears in the short run and not in the long one: speed of learning, not quality"
-        return replace(longest, note="; ".join(note for note in (fades, longest.note) if note))
-    return longest
+    fades = _fading(shortest, longest)
+    return replace(longest, note="; ".join(note for note in (fades, longest.note) if note))
+
+
+def _fading(shortest: ClaimResult, longest: ClaimResult) -> str:
+    """What to say of an effect that is gone in the long run, or that has lost more than half of its size by
+    more than the intervals of both explain; else nothing."""
+    if shortest.verdict != "supported":
+        return ""
+    if longest.verdict != "supported":
+        return "the effect appears in the short run and not in the long one: speed of learning, not quality"
+    before, after = deciding_test(shortest), deciding_test(longest)
+    if before.effect is None or after.effect is None or before.test.rule not in ("below", "above"):
+        return ""
+    start, end = abs(before.effect.mean), abs(after.effect.mean)
+    noise = hypot(before.effect.half_width, after.effect.half_width)
+    if end >= start / 2 or start - end <= noise:
+        return ""
+    return (
+        f"the effect shrinks from {before.effect.mean:+.3f} in the short run to {after.effect.mean:+.3f} in "
+        "the long one: most of it is speed of learning"
+    )
