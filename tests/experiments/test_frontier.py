@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from somelab.analysis.intervals import Interval
 from somelab.experiments.ledger import frontier
 from somelab.experiments.ledger.frontier import Block, Point
-from somelab.experiments.ledger.frontier_page import on_frontier, page
+from somelab.experiments.ledger.frontier_page import COSTS, Part, draw, on_frontier, page
 
 
 def point(title: str, loss: float, trained: int, time: float | None = None, reach: float = 0.01) -> Point:
@@ -44,11 +45,49 @@ def test_a_cost_that_was_not_measured_leaves_a_block_out() -> None:
 
 
 def test_the_page_names_them() -> None:
-    ledger = cast(Any, type("Ledger", (), {"seeds": (0, 1, 2), "scale": "micro", "length": "short"})())
-    text = page(ledger, POINTS, "images/frontier.svg")
+    text = page("micro", [Part("micro", "short", POINTS, "images/frontier.svg")])
     assert "- **trained weights**: none (3.500), slow (3.390), small (3.400), large (3.200)" in text
     assert "| large | 3.2000 | 3.1900 to 3.2100 |" in text
+    assert "## After 1.0 M tokens" in text
     assert "![Loss against" in text
+
+
+def test_at_a_glance_some_is_compared_with_the_best_trained_block_that_costs_no_more() -> None:
+    some = replace(point("some", 3.30, 400, 1.1), block=Block("credit-x4", "some, E 64", "some"))
+    lucky = replace(point("lucky", 3.10, 100, 1.0), block=Block("credit-x16", "some, E 256", "some"))
+    long = [point("none", 3.25, 100, 1.0, reach=0.1), some]
+    result = {"scale": "micro", "length": "long", "effect": 0.25, "low": 0.2, "high": 0.3}
+    claim = {"claim": "credit-beats-equal-dense-in-equal-time", "results": [result]}
+    parts = [
+        Part("micro", "short", [*POINTS, some, lucky], "a.svg", [claim]),
+        Part("micro", "long", long, "b.svg", [claim]),
+    ]
+    short_row, long_row = (
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in page("micro", parts).splitlines()
+        if line.startswith("| published |")
+    )
+    # The large block is better and costs more; another SoME block is no rival.
+    assert short_row == ["published", "1.0 M", *["**better**, -0.090 (slow)"] * 3, ""]
+    assert long_row == [
+        "published",
+        "4.1 M",
+        *["**level**, +0.050 (none)"] * 3,
+        "**worse**, +0.250 (dense, 1 D)",
+    ]
+
+
+def test_the_figure_has_a_panel_for_each_cost() -> None:
+    pytest.importorskip("matplotlib")
+    some = replace(point("some", 3.30, 400, 1.1), block=Block("credit-x4", "some, E 64", "some"))
+    drawn = draw([*POINTS, some])
+    assert [axes.get_xlabel() for axes in drawn.axes] == list(COSTS.values())
+    widths = {text.get_text() for text in drawn.axes[0].texts}
+    assert widths == {one.block.title for one in POINTS}  # blocks of the dense family carry their names
+
+
+def test_a_store_without_runs_has_a_page_without_points() -> None:
+    assert "## After" not in page("micro", [])
 
 
 class Clock:

@@ -153,7 +153,7 @@ def _run(arguments: Arguments, claims: Sequence[Claim], known: Records) -> int:
 def _frontier(arguments: Arguments, known: Records) -> int:
     """Tune and train the blocks of the frontier, or time their steps, and write its page."""
     from somelab.experiments.ledger import frontier, records
-    from somelab.experiments.ledger.store import Ledger
+    from somelab.experiments.ledger.store import LENGTHS, Ledger
     from somelab.experiments.ledger.texts import stored_seeds
 
     kept = _record_file(arguments, _page_file(arguments))
@@ -166,47 +166,53 @@ def _frontier(arguments: Arguments, known: Records) -> int:
         data = arguments.data or stored_data(arguments.out) or DEFAULT_DATA
         known = known.with_times(arguments.scale, frontier.measure_times(arguments.scale, data, print))
         records.write(known, kept)
-    texts = (arguments.data, arguments.shift, arguments.length)
 
-    def ledger_of(seeds: tuple[int, ...]) -> Ledger:
-        return Ledger(arguments.out, [], arguments.scale, seeds, *texts, known, frontier.arms())
+    def ledger_of(seeds: tuple[int, ...], length: LedgerLength) -> Ledger:
+        texts = (arguments.data, arguments.shift)
+        return Ledger(arguments.out, [], arguments.scale, seeds, *texts, length, known, frontier.arms())
 
     if not arguments.report and not arguments.time:
         from somelab.cli.summary import progress_printer
         from somelab.experiments.runner.plan import seeds_of
 
-        running = ledger_of(seeds_of(arguments.seeds))
+        running = ledger_of(seeds_of(arguments.seeds), arguments.length)
         running.run(minutes=arguments.budget, num_workers=arguments.workers, report=progress_printer())
         known = known.with_runs(running.new_records()).with_curves(running.rates.new_records())
         records.write(known, kept)
+    times = known.times.get(arguments.scale, {})
     # Some blocks have run with more seeds than were asked for now: their intervals use them.
-    ledger = ledger_of(stored_seeds(arguments.out, arguments.scale, arguments.seeds, known))
-    points = frontier.points(ledger, known.times.get(arguments.scale, {}))
+    seeds = stored_seeds(arguments.out, arguments.scale, arguments.seeds, known)
     if arguments.json:
         from somelab.cli.terminal import print_json
 
+        points = frontier.points(ledger_of(seeds, arguments.length), times)
         print_json([point.record() for point in points])
         return 0
-    print(f"page: {_write_frontier(arguments, ledger, points)}")
+    found = {length: frontier.points(ledger_of(seeds, length), times) for length in LENGTHS}
+    print(f"page: {_write_frontier(arguments, found, known)}")
     return 0
 
 
-def _write_frontier(arguments: Arguments, ledger: Ledger, points: Sequence[Point]) -> Path:
+def _write_frontier(
+    arguments: Arguments, found: Mapping[LedgerLength, Sequence[Point]], known: Records
+) -> Path:
+    """The page of both lengths of training, whichever was run now, and a figure of each."""
     from somelab.disk import atomic
-    from somelab.experiments.ledger import frontier_page
+    from somelab.experiments.ledger.frontier_page import Part, draw, page
     from somelab.view.figures.style import rendered, styled
 
     target = _page_file(arguments).with_name("frontier.md")
-    image = (
-        Path("images" if target.parent.name == "docs" else ".")
-        / f"frontier-{ledger.scale}-{ledger.length}.svg"
-    )
+    images = Path("images" if target.parent.name == "docs" else ".")
     with atomic.explained(target):
-        (target.parent / image).parent.mkdir(parents=True, exist_ok=True)
-    if points:
-        with styled():
-            atomic.write_bytes(target.parent / image, rendered(frontier_page.draw(points), "svg"))
-    atomic.write_text(target, frontier_page.page(ledger, points, str(image)))
+        (target.parent / images).mkdir(parents=True, exist_ok=True)
+    parts: list[Part] = []
+    for length, points in found.items():
+        if points:
+            image = images / f"frontier-{arguments.scale}-{length}.svg"
+            with styled():
+                atomic.write_bytes(target.parent / image, rendered(draw(points), "svg"))
+            parts.append(Part(arguments.scale, length, points, str(image), known.claims))
+    atomic.write_text(target, page(arguments.scale, parts))
     return target
 
 

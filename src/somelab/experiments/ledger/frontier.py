@@ -21,7 +21,7 @@ from somelab.experiments.ledger.store import Ledger
 if TYPE_CHECKING:
     from somelab.experiments.runner.stepping import Stepper
 
-Family = Literal["none", "dense", "mixture", "published", "some", "frozen", "normed"]
+Family = Literal["none", "dense", "gated", "mixture", "published", "some", "frozen", "normed"]
 ShellName = Literal["published", "modern"]
 ROUNDS, WARM_UP = 12, 2
 STEPS = 4
@@ -64,7 +64,7 @@ SHELLS: dict[ShellName, tuple[Block, ...]] = {
         *_dense(*(f"modern-dense-{n}d" for n in (1, 2, 4, 8))),
         Block("modern-dense-1d-normed", "dense, 1 D, normalised before GELU", "normed"),
         Block("modern-dense-4d-normed", "dense, 4 D, normalised before GELU", "normed"),
-        Block("modern-swiglu", "dense, SwiGLU, as many weights as 1 D", "dense"),
+        Block("modern-swiglu", "dense, SwiGLU, as many weights as 1 D", "gated"),
         Block("modern-moe", "learned mixture, 8 experts of 2 D, K 2", "mixture"),
         Block("modern-base", "published v4", "published"),
         Block("modern-credit-x4", "some, E 64", "some"),
@@ -81,6 +81,11 @@ SHELLS: dict[ShellName, tuple[Block, ...]] = {
     ),
 }
 """E and K of the titles are those of micro; a larger scale has more of both."""
+OF_THE_PRESET: dict[ShellName, str] = {"published": "credit-x4", "modern": "modern-modulated"}
+"""The arm with the experts and rules that are recommended in a backbone: the one to compare, since the best
+of many variants is also the luckiest."""
+TRAINED: tuple[Family, ...] = ("none", "dense", "gated", "mixture", "normed")
+"""Blocks without frozen experts."""
 
 
 def arms() -> list[str]:

@@ -58,10 +58,10 @@ def page(ledgers: Sequence[Ledger], figures: Mapping[tuple[str, str], Sequence[s
         if found:
             lines += ["", f"## {topic}"]
             lines += [line for one in found for line in _section(one, ledgers)]
-    return "\n".join(_wrapped([*lines, *_rate_lines(ledgers, figures or {})])) + "\n"
+    return "\n".join(wrapped([*lines, *_rate_lines(ledgers, figures or {})])) + "\n"
 
 
-def _wrapped(lines: Sequence[str]) -> list[str]:
+def wrapped(lines: Sequence[str]) -> list[str]:
     """Prose in lines of at most 110 characters; tables, headings, images and commands stay as they are."""
     found: list[str] = []
     for line in "\n".join(lines).split("\n"):
