@@ -7,7 +7,8 @@ A figure is the text of a link. Its definition, at the end of the document, says
     [moved]: docs/evidence.md#modulated-credit-pays "gain after 1.0 M tokens"
 
 `gain` is the effect with its sign turned, `difference` the effect as it is; `, test 2` names another test of
-the claim, and `val_loss of ARM after 1.0 M tokens` the mean loss of an arm. So every figure leads to its
+the claim, `at mini` (before it) the larger scale, and `val_loss of ARM after 1.0 M tokens` the mean loss of
+an arm. So every figure leads to its
 place in the ledger, and a test compares all of them with the record. Sentences that count verdicts follow,
 too."""
 
@@ -36,7 +37,7 @@ OF_THE_REPORTS = (
 DEFINITION = re.compile(
     r"^\[(?P<label>[^\]]+)\]: [^#\s]+(?:#(?P<claim>\S+))?\s+"
     r'"(?P<kind>gain|difference|val_loss of (?P<arm>\S+)) after (?P<millions>\d\.\d) M tokens'
-    r'(?:, test (?P<test>\d))?"$',
+    r'(?: at (?P<scale>mini))?(?:, test (?P<test>\d))?"$',
     re.MULTILINE,
 )
 NUMBER = r"[+-]?\d+\.\d+"
@@ -75,14 +76,12 @@ def updated(text: str, records: Records) -> str:
 
 
 def _effect(definition: re.Match[str], records: Records) -> Effect:
-    length = LENGTHS[definition["millions"]]
+    place = (definition["scale"] or "micro", LENGTHS[definition["millions"]])
     if arm := definition["arm"]:
-        runs = [
-            run for run in records.runs.values() if (run.arm, run.scale, run.length) == (arm, "micro", length)
-        ]
+        runs = [run for run in records.runs.values() if (run.arm, run.scale, run.length) == (arm, *place)]
         return Effect(fmean(run.figures["val_loss"] for run in runs))
     claim = next(one for one in records.claims if one["claim"] == definition["claim"])
-    (result,) = [one for one in claim["results"] if (one["scale"], one["length"]) == ("micro", length)]
+    (result,) = [one for one in claim["results"] if (one["scale"], one["length"]) == place]
     test = result["tests"][int(definition["test"] or 1) - 1]
     if definition["kind"] == "gain":
         return Effect(-test["effect"], -test["high"], -test["low"])

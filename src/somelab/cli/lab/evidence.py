@@ -188,7 +188,9 @@ def _frontier(arguments: Arguments, known: Records) -> int:
         points = frontier.points(ledger_of(seeds, arguments.length), times)
         print_json([point.record() for point in points])
         return 0
-    found = {length: frontier.points(ledger_of(seeds, length), times) for length in LENGTHS}
+    found: dict[LedgerLength, Sequence[Point]] = {
+        length: frontier.points(ledger_of(seeds, length), times) for length in LENGTHS
+    }
     print(f"page: {_write_frontier(arguments, found, known)}")
     return 0
 
