@@ -85,7 +85,7 @@ def test_another_test_of_a_claim_and_the_loss_of_an_arm() -> None:
     losses = [
         run.figures["val_loss"]
         for run in read().runs.values()
-        if (run.arm, run.length) == ("modern-modulated", "short")
+        if (run.arm, run.scale, run.length) == ("modern-modulated", "micro", "short")
     ]
     text = (
         "[9.999][a] [9.999][b]\n"
