@@ -86,6 +86,14 @@ def test_the_figure_has_a_panel_for_each_cost() -> None:
     assert widths == {one.block.title for one in POINTS}  # blocks of the dense family carry their names
 
 
+def test_nearly_equal_costs_are_drawn_near_each_other() -> None:
+    pytest.importorskip("matplotlib")
+    trained = draw([point("one", 3.4, 307_680), point("other", 3.3, 307_682)]).axes[0]
+    low, high = trained.get_xlim()
+    assert high == pytest.approx(1.5 * low)
+    assert low < 307_680 < 307_682 < high
+
+
 def test_a_store_without_runs_has_a_page_without_points() -> None:
     assert "## After" not in page("micro", [])
 

@@ -37,7 +37,8 @@ def rate_figure(curves: Sequence[Curve], title: str) -> Figure | None:
     if not drawn:
         return None
     made, (axes,) = figure(COLUMN, 3.4)
-    lowest = min(loss for curve in drawn for _, loss in curve.points)
+    losses = [loss for curve in drawn for _, loss in curve.points]
+    lowest, highest = min(losses), max(losses)
     for place, curve in enumerate(drawn):
         points = [(float(x), loss) for x, loss in curve.points if isinstance(x, (int, float))]
         colour, dash = category_colour(place), "-" if place < 7 else "--"
@@ -56,7 +57,7 @@ def rate_figure(curves: Sequence[Curve], title: str) -> Figure | None:
         chosen = [(x, y) for x, y in points if x == curve.best]
         axes.plot([x for x, _ in chosen], [y for _, y in chosen], "o", color=colour, markersize=5)
     axes.set_xscale("log")
-    axes.set_ylim(lowest - 0.02, lowest + ROOM)
+    axes.set_ylim(lowest - 0.02, min(highest + 0.02, lowest + ROOM))
     values = {float(x) for curve in drawn for x, _ in curve.points if isinstance(x, (int, float))}
     ticks = sorted(value for value in values if abs(math.log2(value / ANCHOR) % 1) < 0.01)
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from somelab.experiments.claims.shell import LedgerLength, LedgerScale
@@ -51,6 +52,8 @@ IN_EQUAL_TIME: dict[ShellName, dict[str, str]] = {
     },
 }
 """Claims in which a dense block trains as long as SoME, on more tokens: what it is, by claim."""
+LEAST_RANGE = 1.5
+"""An axis of costs reaches from a value to this multiple of it, or further."""
 TITLES = {
     "published": "Published backbone: post-norm, LayerNorm",
     "modern": "Modern backbone: pre-norm, RMSNorm, RoPE, tied head",
@@ -267,6 +270,16 @@ def _panel(axes: Axes, points: Sequence[Point], cost: str, label: str) -> None:
     if cost != "step_time":
         axes.set_xscale("log")
         millions(axes)
+    _widen(axes)
+
+
+def _widen(axes: Axes) -> None:
+    """Draw nearly equal costs near each other: without this, 307,680 and 307,682 weights would be at opposite
+    ends."""
+    low, high = axes.get_xlim()
+    if high < LEAST_RANGE * low:
+        stretch = sqrt(LEAST_RANGE * low / high)
+        axes.set_xlim(low / stretch, high * stretch)
 
 
 def _mark(axes: Axes, x: float, point: Point, colour: str) -> None:
