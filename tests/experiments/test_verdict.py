@@ -11,7 +11,15 @@ from somelab.analysis.intervals import Interval
 from somelab.experiments.claims.claim import Claim, Rule, Test, lower
 from somelab.experiments.claims.shell import LedgerLength
 from somelab.experiments.ledger.listing import counted
-from somelab.experiments.ledger.verdict import ClaimResult, Verdict, decide, headline, judge, judge_test
+from somelab.experiments.ledger.verdict import (
+    ClaimResult,
+    TestResult,
+    Verdict,
+    decide,
+    headline,
+    judge,
+    judge_test,
+)
 
 
 def effect(low: float, high: float) -> Interval:
@@ -106,7 +114,12 @@ def test_a_claim_that_needs_two_lengths_is_open_after_the_short_one_which_is_rep
     def over(short: Verdict, long: Verdict) -> tuple[str, str | None]:
         claim = Claim("x", "", "", (), lengths=("short", "long"))
         lengths: list[tuple[LedgerLength, Verdict]] = [("short", short), ("long", long)]
-        found = headline([ClaimResult(claim, "micro", one, (), length=length) for length, one in lengths])
+
+        def result(length: LedgerLength, verdict: Verdict) -> ClaimResult:
+            test = TestResult(lower("a", "b"), verdict, None, None, ())
+            return ClaimResult(claim, "micro", verdict, (test,), length=length)
+
+        found = headline([result(*one) for one in lengths])
         return found.verdict, found.short_verdict
 
     assert over("supported", "not run") == ("undecided", "supported")
@@ -144,6 +157,7 @@ def test_an_effect_that_shrinks_with_training_is_called_speed_of_learning() -> N
     assert note(-0.141, -0.1) == "", "more than half is left"
     assert note(-0.141, 0.0).startswith("the effect appears in the short run and not in the long one")
     assert note(-0.09, -0.04, spread=0.015) == "", "the intervals of both explain the difference"
+    assert note(-0.03, -0.01).endswith("the long one leaves open whether it lasts"), "so they do here"
     assert note(0.0, -0.1) == "", "there was nothing to shrink"
 
 

@@ -182,18 +182,22 @@ def over_lengths(results: Sequence[ClaimResult]) -> ClaimResult:
 
 
 def _fading(shortest: ClaimResult, longest: ClaimResult) -> str:
-    """What to say of an effect that is gone in the long run, or that has lost more than half of its size by
-    more than the intervals of both explain; else nothing."""
+    """What became of the short run's effect: gone in the long one, or less than half as large, by more than
+    the intervals of both explain; or too close to tell. Nothing where it stays."""
     if shortest.verdict != "supported":
         return ""
+    after = deciding_test(longest)
+    before = next(one for one in shortest.tests if one.test == after.test)
+    if before.effect is None or after.effect is None:
+        return ""
+    noise = hypot(before.effect.half_width, after.effect.half_width)
+    is_noise = abs(after.effect.mean - before.effect.mean) <= noise
+    if longest.verdict == "undecided" and is_noise:
+        return "the effect appears in the short run; the long one leaves open whether it lasts"
     if longest.verdict != "supported":
         return "the effect appears in the short run and not in the long one: speed of learning, not quality"
-    before, after = deciding_test(shortest), deciding_test(longest)
-    if before.effect is None or after.effect is None or before.test.rule not in ("below", "above"):
-        return ""
-    start, end = abs(before.effect.mean), abs(after.effect.mean)
-    noise = hypot(before.effect.half_width, after.effect.half_width)
-    if end >= start / 2 or start - end <= noise:
+    halved = abs(after.effect.mean) < abs(before.effect.mean) / 2
+    if after.test.rule not in ("below", "above") or is_noise or not halved:
         return ""
     return (
         f"the effect shrinks from {before.effect.mean:+.3f} in the short run to {after.effect.mean:+.3f} in "
