@@ -91,8 +91,8 @@ def page(scale: LedgerScale, parts: Sequence[Part]) -> str:
         (
             "The recommended SoME block of each backbone against the best block without frozen experts "
             "(dense of 1 D to 8 D, normalised, SwiGLU, learned mixture, none) that costs as much or less, of "
-            "those that have run at that length: after 4.1 M tokens fewer have. *Better* or *worse*: each mean "
-            "lies outside the interval of the other; *level*: not so. The last column is from [the "
+            "those that have run at that length: after 4.1 M tokens fewer have. *Better* or *worse*: each "
+            "mean lies outside the interval of the other; *level*: not so. The last column is from [the "
             "ledger](evidence.md): a dense block that trains for the same time, and so on more tokens."
         ),
         "",
