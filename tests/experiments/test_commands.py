@@ -131,15 +131,16 @@ def test_evidence_trains_probes_judges_and_writes(
     assert main(argv) == 0
     capsys.readouterr()
     assert target.read_text() == page
-    # One seed decides nothing, so the claim is what `--undecided` leaves, at this scale or the next; claims
-    # never run are not.
-    names = ["wider-is-better", "moving-keys-beat-fixed"]
-    assert (
-        main(["evidence", *names, "--undecided", "--plan", "--json", "--scale", "mini", "--out", str(store)])
-        == 0
-    )
+    # One seed decides nothing, so the claim is what `--verdict undecided` leaves, at this scale or the next;
+    # claims never run are not.
+    names, undecided = ["wider-is-better", "moving-keys-beat-fixed"], ["--verdict", "undecided"]
+    here = ["--out", str(store)]
+    assert main(["evidence", *names, *undecided, "--plan", "--json", "--scale", "mini", *here]) == 0
     planned = json.loads(capsys.readouterr().out)
     assert [row["claim"] for row in planned["claims"]] == ["moving-keys-beat-fixed"]
     assert (planned["runs"], planned["finished"]) == (6, 0)
-    assert main(["evidence", "wider-is-better", "--undecided", "--out", str(store)]) == 0
-    assert capsys.readouterr().out == f"{store}: none of the claims that were run is undecided\n"
+    assert main(["evidence", *names, "--list", "--json", *undecided, *here]) == 0
+    assert [one["claim"] for one in json.loads(capsys.readouterr().out)] == ["moving-keys-beat-fixed"]
+    for way in ([], ["--list"]):
+        assert main(["evidence", "wider-is-better", *way, *undecided, *here]) == 0
+        assert capsys.readouterr().out == f"{store}: none of the claims asked for is undecided\n"

@@ -10,7 +10,7 @@ import pytest
 
 from somelab.cli.main import main
 from somelab.errors import ConfigError, SomelabError
-from somelab.experiments.claims import CLAIMS, claims_named
+from somelab.experiments.claims import CLAIMS, TOPICS, claims_named
 from somelab.experiments.ledger.listing import claim_records, updated
 from somelab.experiments.ledger.page import command, page
 from somelab.experiments.ledger.records import Records, read, write
@@ -343,8 +343,9 @@ def test_the_list_comes_with_the_package(
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "100")
     assert main(["evidence", "--list", *nowhere]) == 0
-    table = plain(capsys.readouterr().out).split("\n\n")[0].splitlines()
+    table = plain(capsys.readouterr().out).splitlines()
     assert max(map(len, table)) <= 100
+    assert [line.strip() for line in table if line.strip() in TOPICS] == [*TOPICS]
     for claim in CLAIMS.values():
         row = next(i for i, line in enumerate(table) if line.startswith(f"{claim.id} "))
         # Where it was judged may follow.

@@ -85,6 +85,11 @@ def entry(name: str, meaning: str) -> tuple[str | Text, ...]:
     return (Text.assemble(name, (f"\n{meaning}", "dim")),) if is_narrow() else (name, meaning)
 
 
+def title(words: str) -> Text:
+    """The heading of the rows that follow in a table."""
+    return Text(f"\n{words}", "bold")
+
+
 def print_json(value: Any) -> None:
     """A value for programs to read."""
     print(json.dumps(value, indent=2, ensure_ascii=False))

@@ -36,9 +36,12 @@ class Arguments:
         tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[CLAIM ...]", help_behavior_hint="")
     ] = ()
     """Which claims; without any: all."""
-    undecided: bool = False
-    """Of these, only the claims that the store leaves undecided: with --scale mini, those that micro has not
-    decided."""
+    verdict: Annotated[
+        Literal["supported", "refuted", "undecided", "untuned", "not run"] | None,
+        tyro.conf.arg(metavar="VERDICT", help_behavior_hint=""),
+    ] = None
+    """Of these, only the claims that have this verdict so far: supported, refuted, undecided, untuned or "not
+    run". With `undecided --scale mini`, those that micro has not decided."""
     list: bool = False
     """Show every claim with its verdict, effect and interval, from the package's record and the store."""
     plan: bool = False
@@ -100,17 +103,19 @@ def run(arguments: Arguments) -> int:
     if arguments.list and not arguments.out.exists():  # the record is enough, without any run
         from somelab.experiments.ledger.listing import listed
 
-        _list([*listed(claims, known), *_streams(arguments, of_streams)], arguments.json)
+        _list(arguments, [*listed(claims, known), *_streams(arguments, of_streams)])
         return 0
     if arguments.list:
         from somelab.experiments.ledger.listing import claim_records
 
         found = claim_records(_everywhere(arguments, claims, known)) if claims else []
-        _list([*found, *_streams(arguments, of_streams)], arguments.json)
+        _list(arguments, [*found, *_streams(arguments, of_streams)])
         return 0
-    if arguments.undecided and not (claims := _undecided(arguments, claims, known)):
-        print("[]" if arguments.json else f"{arguments.out}: none of the claims that were run is undecided")
-        return 0
+    if arguments.verdict is not None:
+        claims = _with_verdict(arguments, claims, known)
+        if not claims:
+            print("[]" if arguments.json else _none_left(arguments))
+            return 0
     return _run(arguments, claims, known)
 
 
@@ -285,12 +290,16 @@ def _draw(ledger: Ledger, found: Records, folder: Path) -> list[str]:
     return images
 
 
-def _undecided(arguments: Arguments, claims: Sequence[Claim], known: Records) -> Sequence[Claim]:
+def _with_verdict(arguments: Arguments, claims: Sequence[Claim], known: Records) -> Sequence[Claim]:
     from somelab.experiments.ledger.listing import by_claim
     from somelab.experiments.ledger.verdict import headline
 
     results = by_claim(_everywhere(arguments, claims, known))
-    return [claim for claim in claims if headline(results[claim.id]).verdict == "undecided"]
+    return [claim for claim in claims if headline(results[claim.id]).verdict == arguments.verdict]
+
+
+def _none_left(arguments: Arguments) -> str:
+    return f"{arguments.out}: none of the claims asked for is {arguments.verdict}"
 
 
 def _everywhere(arguments: Arguments, claims: Sequence[Claim], known: Records) -> Sequence[Ledger]:
@@ -325,17 +334,26 @@ def _print(ledger: Ledger) -> None:
     console().print(shown)
 
 
-def _list(claims: Sequence[Mapping[str, Any]], as_json: bool) -> None:
-    from somelab.cli.terminal import console, entry, headings, is_narrow, print_json, say, table
+def _list(arguments: Arguments, found: Sequence[Mapping[str, Any]]) -> None:
+    """Claims under the headings of their topics."""
+    from somelab.cli.terminal import console, entry, headings, is_narrow, print_json, say, table, title
     from somelab.experiments.ledger.listing import counted, tokens_in_words
 
-    if as_json:
+    claims = [one for one in found if arguments.verdict in (None, one["verdict"])]
+    if arguments.json:
         print_json(claims)
+        return
+    if not claims:
+        print(_none_left(arguments))
         return
     names = headings("claim", "statement")
     columns = LISTED[:3] if is_narrow() else LISTED
     shown = table(*names, *columns, numbers=("effect", "seeds"), wrapped=names)
+    topic = None
     for one in claims:
+        if one["topic"] != topic:
+            topic = one["topic"]
+            shown.add_row(title(topic))
         verdict = one["verdict"]
         if (so_far := one.get("short_verdict")) is not None:
             verdict += f"\n{so_far}\nat {tokens_in_words('short')}"
@@ -345,7 +363,7 @@ def _list(claims: Sequence[Mapping[str, Any]], as_json: bool) -> None:
         shown.add_row(*entry(one["claim"], one["sentence"]), *cells)
     console().print(shown)
     counts = counted([one["verdict"] for one in claims], [one.get("short_verdict") for one in claims])
-    say(f"\n{len(claims)} claims: {counts}.")
+    say(f"\n{len(claims)} claim{'s' if len(claims) > 1 else ''}: {counts}.")
     say(
         "Effects are differences paired by seed, in the measure of the claim; docs/evidence.md has all of "
         "them."
@@ -364,12 +382,14 @@ def _signed(value: float) -> str:
 
 
 def _figures(one: Mapping[str, Any]) -> list[str]:
+    from somelab.experiments.ledger.listing import thousands_in_words
+
     if one["effect"] is None:
         return [""] * (len(LISTED) - 1)
     interval = "one seed" if one["low"] is None else f"{_signed(one['low'])} to {_signed(one['high'])}"
     place = [
         one["scale"],
-        f"{one['tokens'] / 1e6:.1f} M tokens",
+        f"{thousands_in_words(one['tokens'])} tokens",
         "yes" if one["tuned"] else "no",
         one["date"],
     ]

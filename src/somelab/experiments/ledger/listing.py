@@ -105,7 +105,12 @@ def _bounds(effect: Interval | None) -> list[float | None]:
 
 
 def tokens_in_words(length: LedgerLength) -> str:
-    return f"{num_tokens(length) / 1e6:.1f} M"
+    return thousands_in_words(num_tokens(length))
+
+
+def thousands_in_words(number: int) -> str:
+    """4,096,000 as 4.1 M, 49,664 as 50 k."""
+    return f"{number / 1e6:.1f} M" if number >= 1e6 else f"{number / 1e3:.0f} k"
 
 
 def counted(verdicts: Sequence[str], short_verdicts: Sequence[str | None]) -> str:
