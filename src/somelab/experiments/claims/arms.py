@@ -384,6 +384,7 @@ ARMS: dict[str, ArmSettings] = {
     ),
     "modern-modulated": _without(MODULATED),
     "modern-modulated-fixed": _many(4, {**FIXED, **MODULATED}),
+    "modern-modulated-fewer-fixed": _many(1, {**FIXED, **MODULATED}),
     "modern-modulated-gradient": _many(4, {**MODULATED, "gravity.keys": "gradient"}),
     "modern-modulated-backward": _without({**MODULATED, "gravity.credit_from": "backward"}).like(
         "modern-modulated", MODULATED_POOL

@@ -233,6 +233,16 @@ CLAIMS = (
         lengths=BOTH_LENGTHS,
     ),
     Claim(
+        "modulated-credit-beats-fewer-fixed-keys",
+        "In the modern backbone with experts that share their units, keys that move by credit also beat a "
+        "quarter as many keys that never move",
+        SOURCE,
+        (lower("modern-modulated", "modern-modulated-fewer-fixed"),),
+        "In the published backbone 16 keys that never move do better than 64, so the larger pool alone is a "
+        "weak baseline for credit.",
+        lengths=BOTH_LENGTHS,
+    ),
+    Claim(
         "modulated-credit-beats-gradient",
         "In the modern backbone with experts that share their units, keys that move by credit beat keys "
         "trained by gradient",
