@@ -47,6 +47,20 @@ def test_every_quoted_figure_is_defined_and_every_definition_is_used(path: Path)
         assert not anchor or f"\n### {anchor}\n" in (path.parent / place).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("heading", "verdict"),
+    [("Supported", "supported"), ("Refuted", "refuted"), ("Open, and small", "undecided")],
+)
+def test_what_became_of_a_claim_is_what_the_record_says(heading: str, verdict: str) -> None:
+    text = (ROOT / "docs" / "findings.md").read_text(encoding="utf-8")
+    (bullet,) = re.findall(rf"^- \*\*{heading}\*\*(?: after|:).*?(?=^- |\Z)", text, re.MULTILINE | re.DOTALL)
+    claims = {found["label"]: found["claim"] for found in quoted.DEFINITION.finditer(text)}
+    verdicts = {one["claim"]: one["verdict"] for one in read().claims}
+    named = {claims[found["label"]] for found in quoted.FIGURE.finditer(bullet)}
+    assert len(named) >= 5
+    assert {claim: verdicts[claim] for claim in named} == dict.fromkeys(named, verdict)
+
+
 def test_the_readme_quotes_every_baseline_and_counts_the_verdicts() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert (ROOT / "README.md") in QUOTING
