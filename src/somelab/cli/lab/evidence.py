@@ -4,18 +4,17 @@ it."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from somelab.cli.lab.evidence_pages import check_texts, everywhere, run_frontier, write_pages
 from somelab.errors import ConfigError
 
 if TYPE_CHECKING:
     from somelab.experiments.claims import Claim
-    from somelab.experiments.claims.shell import LedgerLength, LedgerScale
-    from somelab.experiments.ledger.frontier import Point
     from somelab.experiments.ledger.records import Records
     from somelab.experiments.ledger.store import Ledger
 
@@ -97,9 +96,10 @@ def run(arguments: Arguments) -> int:
         remedy = "somelab continual --tune --record, then somelab evidence --list"
         raise ConfigError("claim", of_streams[0].id, "is measured on a stream", remedy)
     known = records.read()
+    arguments = _with_texts_on_record(arguments, known)
     claims = [] if of_streams and not named else claims_named(named)
     if arguments.frontier:
-        return _frontier(arguments, known)
+        return run_frontier(arguments, known)
     if arguments.list and not arguments.out.exists():  # the record is enough, without any run
         from somelab.experiments.ledger.listing import listed
 
@@ -108,7 +108,7 @@ def run(arguments: Arguments) -> int:
     if arguments.list:
         from somelab.experiments.ledger.listing import claim_records
 
-        found = claim_records(_everywhere(arguments, claims, known)) if claims else []
+        found = claim_records(everywhere(arguments, claims, known)) if claims else []
         _list(arguments, [*found, *_streams(arguments, of_streams)])
         return 0
     if arguments.verdict is not None:
@@ -117,6 +117,18 @@ def run(arguments: Arguments) -> int:
             print("[]" if arguments.json else _none_left(arguments))
             return 0
     return _run(arguments, claims, known)
+
+
+def _with_texts_on_record(arguments: Arguments, known: Records) -> Arguments:
+    """What is only reported is of the texts on record, unless the store or the call has others."""
+    from somelab.experiments.ledger.texts import stored_data
+
+    if not (arguments.report or arguments.time) or stored_data(arguments.out) is not None:
+        return arguments
+    arguments = replace(arguments, shift=arguments.shift or known.texts.get("shift"))
+    if arguments.time:  # the times of steps need a text that is there
+        return arguments
+    return replace(arguments, data=arguments.data or known.texts.get("data"))
 
 
 def _streams(arguments: Arguments, named: Sequence[Claim]) -> list[dict[str, Any]]:
@@ -138,6 +150,7 @@ def _run(arguments: Arguments, claims: Sequence[Claim], known: Records) -> int:
     if arguments.plan:
         _plan(ledger, arguments.json)
         return 0
+    check_texts(ledger, known, arguments)
     interrupted = failed = False
     if not arguments.report:
         from somelab.cli.summary import progress_printer
@@ -146,7 +159,7 @@ def _run(arguments: Arguments, claims: Sequence[Claim], known: Records) -> int:
             minutes=arguments.budget, num_workers=arguments.workers, report=progress_printer()
         )
         interrupted, failed = driven.interrupted and arguments.budget is None, bool(driven.failed)
-    target = _write(arguments, known)
+    target = write_pages(arguments, known)
     if arguments.json:
         print_json(claim_records([ledger]))
     else:
@@ -155,167 +168,16 @@ def _run(arguments: Arguments, claims: Sequence[Claim], known: Records) -> int:
     return 130 if interrupted else 1 if failed else 0
 
 
-def _frontier(arguments: Arguments, known: Records) -> int:
-    """Tune and train the blocks of the frontier, or time their steps, and write its page."""
-    from somelab.experiments.ledger import frontier, records
-    from somelab.experiments.ledger.store import LENGTHS, Ledger
-    from somelab.experiments.ledger.texts import stored_seeds
-
-    kept = _record_file(arguments, _page_file(arguments))
-    if arguments.time:
-        from somelab.experiments.ledger.store import DEFAULT_DATA
-        from somelab.experiments.ledger.texts import stored_data
-        from somelab.training.machine.process import prepare_process
-
-        prepare_process()
-        data = arguments.data or stored_data(arguments.out) or DEFAULT_DATA
-        known = known.with_times(arguments.scale, frontier.measure_times(arguments.scale, data, print))
-        records.write(known, kept)
-
-    def ledger_of(seeds: tuple[int, ...], length: LedgerLength) -> Ledger:
-        texts = (arguments.data, arguments.shift)
-        return Ledger(arguments.out, [], arguments.scale, seeds, *texts, length, known, frontier.arms())
-
-    if not arguments.report and not arguments.time:
-        from somelab.cli.summary import progress_printer
-        from somelab.experiments.runner.plan import seeds_of
-
-        running = ledger_of(seeds_of(arguments.seeds), arguments.length)
-        running.run(minutes=arguments.budget, num_workers=arguments.workers, report=progress_printer())
-        known = known.with_runs(running.new_records()).with_curves(running.rates.new_records())
-        records.write(known, kept)
-    times = known.times.get(arguments.scale, {})
-    # Some blocks have run with more seeds than were asked for now: their intervals use them.
-    seeds = stored_seeds(arguments.out, arguments.scale, arguments.seeds, known)
-    if arguments.json:
-        from somelab.cli.terminal import print_json
-
-        points = frontier.points(ledger_of(seeds, arguments.length), times)
-        print_json([point.record() for point in points])
-        return 0
-    found: dict[LedgerLength, Sequence[Point]] = {
-        length: frontier.points(ledger_of(seeds, length), times) for length in LENGTHS
-    }
-    print(f"page: {_write_frontier(arguments, found, known)}")
-    return 0
-
-
-def _write_frontier(
-    arguments: Arguments, found: Mapping[LedgerLength, Sequence[Point]], known: Records
-) -> Path:
-    """The page of both lengths of training, whichever was run now, and a figure of each."""
-    from somelab.disk import atomic
-    from somelab.experiments.ledger.frontier_page import Part, draw, page
-    from somelab.view.figures.style import rendered, styled
-
-    target = _page_file(arguments).with_name("frontier.md")
-    images = Path("images" if target.parent.name == "docs" else ".")
-    with atomic.explained(target):
-        (target.parent / images).mkdir(parents=True, exist_ok=True)
-    parts: list[Part] = []
-    for length, points in found.items():
-        if points:
-            image = images / f"frontier-{arguments.scale}-{length}.svg"
-            with styled():
-                atomic.write_bytes(target.parent / image, rendered(draw(points), "svg"))
-            parts.append(Part(arguments.scale, length, points, str(image), known.claims))
-    atomic.write_text(target, page(arguments.scale, parts))
-    return target
-
-
-def _page_file(arguments: Arguments) -> Path:
-    return arguments.write or (Path("docs/evidence.md") if _in_checkout() else arguments.out / "evidence.md")
-
-
-def _record_file(arguments: Arguments, page: Path) -> Path:
-    from somelab.experiments.ledger import records
-
-    if arguments.record is not None:
-        return arguments.record
-    return records.FILE if arguments.write is None and _in_checkout() else page.with_suffix(".json")
-
-
-def _write(arguments: Arguments, known: Records) -> Path:
-    """The page and the record have all claims at all scales and lengths, whichever were asked for now."""
-    from somelab.disk import atomic
-    from somelab.experiments.claims import CLAIMS
-    from somelab.experiments.ledger import records
-    from somelab.experiments.ledger.listing import updated
-    from somelab.experiments.ledger.page import page
-
-    ledgers = _everywhere(arguments, [*CLAIMS.values()], known)
-    target = _page_file(arguments)
-    with atomic.explained(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-    found = updated(known, ledgers)
-    records.write(found, _record_file(arguments, target))
-    images = {(ledger.scale, ledger.length): _draw(ledger, found, target.parent) for ledger in ledgers}
-    atomic.write_text(target, page(ledgers, images))
-    return target
-
-
-def _draw(ledger: Ledger, found: Records, folder: Path) -> list[str]:
-    """The figures of one scale and length, as the page links to them; none where matplotlib is not
-    installed."""
-    from importlib.util import find_spec
-
-    from somelab.disk import atomic
-    from somelab.experiments.ledger import drawings
-    from somelab.experiments.ledger.listing import tokens_in_words
-
-    if find_spec("matplotlib") is None:
-        return []
-    from somelab.view.figures.style import rendered, styled
-
-    name, title = (
-        f"{ledger.scale}-{ledger.length}",
-        f"{ledger.scale}, {tokens_in_words(ledger.length)} tokens",
-    )
-    rates = {arm: rate for arm in ledger.arms if (rate := ledger.rates.rate(arm)) is not None}
-    images: list[str] = []
-    with styled():
-        made = {
-            f"images/rates-{name}.svg": drawings.rate_figure(
-                drawings.headline_curves(ledger.rates.curves), title
-            ),
-            f"images/learning-{name}.svg": drawings.learning_figure(
-                found, ledger.scale, ledger.length, rates, title
-            ),
-        }
-        for path, figure in made.items():
-            if figure is not None:
-                (folder / path).parent.mkdir(parents=True, exist_ok=True)
-                atomic.write_bytes(folder / path, rendered(figure, "svg"))
-                images.append(path)
-    return images
-
-
 def _with_verdict(arguments: Arguments, claims: Sequence[Claim], known: Records) -> Sequence[Claim]:
     from somelab.experiments.ledger.listing import by_claim
     from somelab.experiments.ledger.verdict import headline
 
-    results = by_claim(_everywhere(arguments, claims, known))
+    results = by_claim(everywhere(arguments, claims, known))
     return [claim for claim in claims if headline(results[claim.id]).verdict == arguments.verdict]
 
 
 def _none_left(arguments: Arguments) -> str:
     return f"{arguments.out}: none of the claims asked for is {arguments.verdict}"
-
-
-def _everywhere(arguments: Arguments, claims: Sequence[Claim], known: Records) -> Sequence[Ledger]:
-    """These claims at every scale and length, with all seeds that the store and the record have."""
-    from somelab.experiments.ledger.store import LENGTHS, SCALES, Ledger
-    from somelab.experiments.ledger.texts import stored_seeds
-
-    def ledger(scale: LedgerScale, length: LedgerLength) -> Ledger:
-        seeds = stored_seeds(arguments.out, scale, arguments.seeds, known)
-        return Ledger(arguments.out, claims, scale, seeds, arguments.data, arguments.shift, length, known)
-
-    return [ledger(scale, length) for scale in SCALES for length in LENGTHS]
-
-
-def _in_checkout() -> bool:
-    return Path("src/somelab/experiments").is_dir() and Path("docs").is_dir()
 
 
 def _print(ledger: Ledger) -> None:

@@ -45,7 +45,8 @@ def updated(records: Records, ledgers: Sequence[Ledger]) -> Records:
     length."""
     runs = [run for ledger in ledgers for run in ledger.new_records()]
     curves = [curve for ledger in ledgers for curve in ledger.rates.new_records()]
-    return records.with_runs(runs).with_curves(curves).with_claims(claim_records(ledgers))
+    found = records.with_runs(runs).with_curves(curves).with_claims(claim_records(ledgers))
+    return found.with_texts(ledgers[0].texts)
 
 
 def claim_record(

@@ -57,6 +57,8 @@ class Records:
     claims: tuple[dict[str, Any], ...] = ()
     times: Mapping[str, Mapping[str, float]] = field(default_factory=dict[str, Mapping[str, float]])
     """Time of a step by scale and arm, in times of the shell without a feed-forward block."""
+    texts: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The names of the texts of training (`data`) and of the domain shift (`shift`)."""
 
     def with_runs(self, runs: Iterable[RunRecord]) -> Records:
         return replace(self, runs={**self.runs, **{run.key: run for run in runs}})
@@ -70,6 +72,9 @@ class Records:
     def with_times(self, scale: str, times: Mapping[str, float]) -> Records:
         return replace(self, times={**self.times, scale: {**self.times.get(scale, {}), **times}})
 
+    def with_texts(self, texts: Mapping[str, str]) -> Records:
+        return replace(self, texts=texts)
+
 
 def read(path: Path = FILE) -> Records:
     """The records of a file; none where there is no file."""
@@ -78,7 +83,13 @@ def read(path: Path = FILE) -> Records:
         assert content["format"] == FORMAT
         runs = [RunRecord(**one) for one in content["runs"]]
         curves = {one["digest"]: one for one in content["curves"]}
-        return Records({run.key: run for run in runs}, curves, tuple(content["claims"]), content["times"])
+        return Records(
+            {run.key: run for run in runs},
+            curves,
+            tuple(content["claims"]),
+            content["times"],
+            content.get("texts", {}),
+        )
     except FileNotFoundError:
         return Records()
     except (OSError, ValueError, KeyError, TypeError, AssertionError) as error:
@@ -104,7 +115,8 @@ def write(records: Records, path: Path = FILE) -> None:
     content = (
         f'{{"format":{FORMAT},\n"claims":[\n{lines(records.claims)}\n],\n"curves":[\n{lines(curves)}\n],\n'
         f'"runs":[\n{lines(asdict(run) for run in runs)}\n],\n'
-        f'"times":{json.dumps(records.times, sort_keys=True)}}}\n'
+        f'"times":{json.dumps(records.times, sort_keys=True)},\n'
+        f'"texts":{json.dumps(records.texts, sort_keys=True)}}}\n'
     )
     atomic.write_text(path, content)
 

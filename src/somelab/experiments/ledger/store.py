@@ -13,7 +13,9 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
+from statistics import fmean
 
 from somelab.config import Config, override
 from somelab.disk import atomic
@@ -117,6 +119,11 @@ class Ledger:
         self.rates = Rates(tuning, self.arms, scale, length, self._config, self.records)
         self.sizes: dict[str, Size] = {}
         self._look()
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The names of the two texts, without paths."""
+        return {"data": text_name(self.data), "shift": text_name(self.shift)}
 
     def _look(self) -> None:
         """Read the state of every search and run."""
@@ -222,7 +229,16 @@ class Ledger:
         """Of the search for an arm's learning rate: what it took, and what is left."""
         curve, one = self.rates.curves[name], seconds_of(self._size(name), self.speed)
         needed = 0.0 if curve.is_tuned else max(1.0, RUNS_TO_TUNE - curve.num_runs)
-        return one * curve.num_runs, one * needed
+        return self._usual_seconds.get(name, one) * curve.num_runs, one * needed
+
+    @cached_property
+    def _usual_seconds(self) -> dict[str, float]:
+        """What a judged run of an arm took at this scale and length, mean over those on record."""
+        taken: dict[str, list[float]] = {}
+        for run in self.records.runs.values():
+            if (run.scale, run.length) == (self.scale, self.length):
+                taken.setdefault(run.arm, []).append(run.cpu_seconds)
+        return {arm: fmean(seconds) for arm, seconds in taken.items()}
 
     def _size(self, name: str) -> Size:
         if name not in self.sizes:
