@@ -19,7 +19,9 @@ def test_a_page_follows_from_the_record(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     written = tmp_path / "docs" / "evidence.md"
-    assert main(["evidence", "--report", *more, "--out", str(tmp_path / "store"), "--write", str(written)]) == 0
+    assert (
+        main(["evidence", "--report", *more, "--out", str(tmp_path / "store"), "--write", str(written)]) == 0
+    )
     assert written.with_name(page).read_text(encoding="utf-8") == (DOCS / page).read_text(encoding="utf-8")
 
 
