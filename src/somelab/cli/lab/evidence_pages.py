@@ -139,7 +139,8 @@ def write_pages(arguments: Arguments, known: Records) -> Path:
     records.write(found, record_file(arguments))
     images = {(ledger.scale, ledger.length): _draw(ledger, found, target.parent) for ledger in ledgers}
     atomic.write_text(target, page(ledgers, images))
-    if record_file(arguments) == records.FILE:  # the frontier in the documentation has the same runs
+    if record_file(arguments) == records.FILE and _can_draw():
+        # The frontier in the documentation has the same runs.
         _write_frontier(arguments, found, "micro")
     return target
 
@@ -147,13 +148,11 @@ def write_pages(arguments: Arguments, known: Records) -> Path:
 def _draw(ledger: Ledger, found: Records, folder: Path) -> list[str]:
     """The figures of one scale and length, as the page links to them; none where matplotlib is not
     installed."""
-    from importlib.util import find_spec
-
     from somelab.disk import atomic
     from somelab.experiments.ledger import drawings
     from somelab.experiments.ledger.listing import tokens_in_words
 
-    if find_spec("matplotlib") is None:
+    if not _can_draw():
         return []
     from somelab.view.figures.style import rendered, styled
 
@@ -190,6 +189,12 @@ def everywhere(arguments: Arguments, claims: Sequence[Claim], known: Records) ->
         return Ledger(arguments.out, claims, scale, seeds, arguments.data, arguments.shift, length, known)
 
     return [ledger(scale, length) for scale in SCALES for length in LENGTHS]
+
+
+def _can_draw() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("matplotlib") is not None
 
 
 def _in_checkout() -> bool:
