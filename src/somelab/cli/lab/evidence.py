@@ -216,7 +216,7 @@ def _list(arguments: Arguments, found: Sequence[Mapping[str, Any]]) -> None:
         if one["topic"] != topic:
             topic = one["topic"]
             shown.add_row(title(topic))
-        verdict = f"{one['verdict']}, close" if one.get("close") else one["verdict"]
+        verdict = f"{one['verdict']}\nclose" if one.get("close") else one["verdict"]
         if (so_far := one.get("short_verdict")) is not None:
             verdict += f"\n{so_far}\nat {tokens_in_words('short')}"
         cells = [verdict, *_figures(one)]
