@@ -110,6 +110,42 @@ def test_without_its_premise_a_claim_is_undecided() -> None:
     assert verdict_of(holds, right) == ("supported", "")
 
 
+@pytest.mark.parametrize(
+    ("bounds", "verdict", "close"),
+    [
+        ([(-0.5, -0.1)], "supported", False),
+        ([(-0.5, -0.01)], "supported", True),
+        ([(-0.5, 0.01)], "undecided", True),
+        ([(-0.5, 0.1)], "undecided", False),
+        ([(-0.099, 0.1)], "refuted", True),
+        ([(-0.5, -0.1), (-0.5, -0.01)], "supported", True),  # the second could turn, and the claim with it
+        ([(0.2, 0.5), (-0.5, -0.01)], "refuted", False),  # one refuted test is enough
+    ],
+)
+def test_a_verdict_is_close_if_a_tenth_of_the_width_changes_it(
+    bounds: list[tuple[float, float]], verdict: Verdict, close: bool
+) -> None:
+    test = lower("a", "b", 0.1, "m")
+    effects = [effect(*one) for one in bounds]
+    tests = tuple(TestResult(test, decide(test, one), one, None, (0, 1, 2)) for one in effects)
+    result = ClaimResult(Claim("x", "", "", (test,) * len(tests)), "micro", verdict, tests)
+    assert result.is_close == close
+
+
+def test_what_has_no_verdict_is_not_close() -> None:
+    test = lower("a", "b", 0.1, "m")
+    near = TestResult(test, "supported", effect(-0.5, -0.01), None, (0, 1, 2))
+    claim = Claim("x", "", "", (test,))
+    assert not ClaimResult(claim, "micro", "untuned", (near,)).is_close
+    assert not ClaimResult(claim, "micro", "undecided", (near,), short_verdict="supported").is_close
+    missing = TestResult(test, "not run", None, None, ())
+    assert not ClaimResult(claim, "micro", "not run", (missing,)).is_close
+    alone = Interval(-5.0, -math.inf, math.inf, 1)
+    assert not ClaimResult(
+        claim, "micro", "undecided", (TestResult(test, "undecided", alone, None, (0,)),)
+    ).is_close
+
+
 def test_a_claim_that_needs_two_lengths_is_open_after_the_short_one_which_is_reported() -> None:
     def over(short: Verdict, long: Verdict) -> tuple[str, str | None]:
         claim = Claim("x", "", "", (), lengths=("short", "long"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from somelab.analysis.noise import Noise
@@ -27,6 +27,11 @@ class Interval:
     @property
     def half_width(self) -> float:
         return (self.high - self.low) / 2
+
+    def stretched(self, factor: float) -> Interval:
+        """As many times as wide, around the same mean."""
+        low, high = (self.mean + factor * (bound - self.mean) for bound in (self.low, self.high))
+        return replace(self, low=low, high=high)
 
     @property
     def excludes_zero(self) -> bool:

@@ -216,7 +216,7 @@ def _list(arguments: Arguments, found: Sequence[Mapping[str, Any]]) -> None:
         if one["topic"] != topic:
             topic = one["topic"]
             shown.add_row(title(topic))
-        verdict = one["verdict"]
+        verdict = f"{one['verdict']}\nclose" if one.get("close") else one["verdict"]
         if (so_far := one.get("short_verdict")) is not None:
             verdict += f"\n{so_far}\nat {tokens_in_words('short')}"
         cells = [verdict, *_figures(one)]
@@ -230,6 +230,8 @@ def _list(arguments: Arguments, found: Sequence[Mapping[str, Any]]) -> None:
         "Effects are differences paired by seed, in the measure of the claim; docs/evidence.md has all of "
         "them."
     )
+    if any(one.get("close") for one in claims):
+        say("Close: intervals wider or narrower by a tenth would give another verdict.")
     say("somelab evidence CLAIM --plan shows the cost of a run; somelab evidence CLAIM runs it.")
 
 

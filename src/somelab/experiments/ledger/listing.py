@@ -73,6 +73,7 @@ def _result_record(result: ClaimResult) -> dict[str, Any]:
     deciding = deciding_test(result)
     return {
         "verdict": result.verdict,
+        "close": result.is_close,
         "measured": deciding.test.label,
         **_effect(deciding.effect),
         "seeds": result.num_seeds,

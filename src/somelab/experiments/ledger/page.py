@@ -36,8 +36,9 @@ An effect is a difference paired by seed, with its 95 % interval: Student's t wi
 variance](guides/evidence.md#how-wide-an-interval-is), since three seeds alone hardly tell how far runs lie
 apart. *Supported*: the interval excludes zero on the claimed side, and the mean reaches the smallest effect
 that matters. *Refuted*: the interval excludes an effect of that size. *Undecided*: neither. *Untuned*: an arm
-has no learning rate that a search has found inside its grid, so there is no verdict. Of many intervals at
-95 %, one in twenty misses: a verdict is evidence, not proof, and holds for its scale.
+has no learning rate that a search has found inside its grid, so there is no verdict. *Close*: intervals wider
+or narrower by a tenth would give another verdict. Of many intervals at 95 %, one in twenty misses: a verdict
+is evidence, not proof, and holds for its scale.
 
 Every arm runs at its own best learning rate. The rate is searched per arm, scale and length of training, with
 another random seed and on other stories ([how](guides/evidence.md)); [the curves](#learning-rates) are at the
@@ -102,9 +103,13 @@ def _head(ledgers: Sequence[Ledger], headlines: Sequence[ClaimResult]) -> list[s
         )
         short = f" ({result.short_verdict} after {tokens_in_words('short')})"
         so_far = "" if result.short_verdict is None else short
-        cells = [title, f"{MARKS[result.verdict]}{so_far}", *deciding_figures(result), *place]
+        cells = [title, f"{_mark(result)}{so_far}", *deciding_figures(result), *place]
         lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def _mark(result: ClaimResult) -> str:
+    return MARKS[result.verdict] + (", close" if result.is_close else "")
 
 
 def deciding_figures(result: ClaimResult) -> tuple[str, str, str]:
@@ -151,7 +156,7 @@ def _noise_words(ledger: Ledger) -> str:
 def _section(found: Sequence[ClaimResult], ledgers: Sequence[Ledger]) -> list[str]:
     claim, best = found[0].claim, headline(list(found))
     lines = ["", f"### {claim.id}", f"*{claim.sentence}.* ({claim.source})", ""]
-    lines.append(f"Verdict: {MARKS[best.verdict]}{f' ({best.note})' if best.note else ''}.")
+    lines.append(f"Verdict: {_mark(best)}{f' ({best.note})' if best.note else ''}.")
     shown = [result for result in found if result.verdict != "not run"]
     if shown:
         lines += [

@@ -16,6 +16,8 @@ from somelab.experiments.claims.shell import LedgerLength
 Verdict = Literal["supported", "refuted", "undecided", "untuned", "not run"]
 Figures = Mapping[int, Mapping[str, float]]
 """The figures of an arm's finished runs by seed."""
+CLOSE = 1.1
+"""By about so much the common standard deviation between seeds changes when arms are added."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,13 @@ class ClaimResult:
     """The learning rate of each arm; None where it is untuned."""
     short_verdict: Verdict | None = None
     """What the short run decided, if the long one, which the claim also needs, has no verdict yet."""
+
+    @property
+    def is_close(self) -> bool:
+        """Whether intervals wider or narrower by a tenth would give another verdict."""
+        if self.verdict not in ("supported", "refuted", "undecided") or self.short_verdict is not None:
+            return False
+        return any(_combined(_stretched(self.tests, factor)) != self.verdict for factor in (CLOSE, 1 / CLOSE))
 
     @property
     def is_tuned(self) -> bool:
@@ -123,18 +132,24 @@ def judge(
             verdict="untuned" if begun else "not run",
             note="; ".join(dict.fromkeys(problems)) if begun else "",
         )
-    if premise is not None:
-        return replace(result, note=f"its premise is {premise.verdict} ({premise.test.label})")
-    if "not run" in verdicts:
-        return replace(result, verdict="not run")
-    return replace(
-        result,
-        verdict="refuted"
-        if "refuted" in verdicts
-        else "undecided"
-        if "undecided" in verdicts
-        else "supported",
-    )
+    note = "" if premise is None else f"its premise is {premise.verdict} ({premise.test.label})"
+    return replace(result, verdict=_combined(tests), note=note)
+
+
+def _combined(tests: Sequence[TestResult]) -> Verdict:
+    """One test that is refuted refutes a claim, unless it is a premise: then nothing is decided."""
+    if failed_premise(tests) is not None:
+        return "undecided"
+    order: tuple[Verdict, ...] = ("not run", "refuted", "undecided")
+    verdicts = [one.verdict for one in tests]
+    return next((verdict for verdict in order if verdict in verdicts), "supported")
+
+
+def _stretched(tests: Sequence[TestResult], factor: float) -> list[TestResult]:
+    return [
+        one if one.effect is None else replace(one, verdict=decide(one.test, one.effect.stretched(factor)))
+        for one in tests
+    ]
 
 
 def failed_premise(tests: Sequence[TestResult]) -> TestResult | None:
